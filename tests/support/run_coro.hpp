@@ -1,7 +1,8 @@
 // Runs one coroutine to its end on an io_context of its own, on the calling thread.
 //
-// For tests whose subject needs nothing but an executor. The context is run until nothing is left to do, so work that
-// the coroutine started and did not wait for is finished (or seen to hang) inside the test that started it.
+// For tests whose subject needs nothing but an executor. The context is run until nothing is left
+// to do, so work that the coroutine started and did not wait for is finished (or seen to hang)
+// inside the test that started it.
 #pragma once
 
 #include <boost/asio/awaitable.hpp>
