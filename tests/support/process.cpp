@@ -5,9 +5,9 @@
 #include <fcntl.h>
 #include <poll.h>
 #include <signal.h>
-#include <spawn.h>
 #include <stdexcept>
 #include <string_view>
+#include <sys/prctl.h>
 #include <sys/socket.h>
 #include <sys/wait.h>
 #include <system_error>
@@ -57,35 +57,45 @@ process::process(const std::vector<std::string>& command,
                  const std::vector<std::string>& environment) {
     int to_child[2];
     int from_child[2];
-    // A socket, not a pipe, towards the child: writing to one whose reader is gone can then be told
-    // not to raise SIGPIPE.
+    int failed[2];  // carries the errno of an exec that failed; closed by one that worked
+    // A socket, not a pipe, towards the child: writing to one that nobody reads need not raise
+    // SIGPIPE.
     if (::socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, to_child) != 0)
         fail(errno, "socketpair");
-    if (::pipe2(from_child, O_CLOEXEC) != 0) {
-        const int reason = errno;
-        ::close(to_child[0]);
-        ::close(to_child[1]);
-        fail(reason, "pipe2");
-    }
-    posix_spawn_file_actions_t actions;
-    posix_spawn_file_actions_init(&actions);
-    posix_spawn_file_actions_adddup2(&actions, to_child[0], STDIN_FILENO);
-    posix_spawn_file_actions_adddup2(&actions, from_child[1], STDOUT_FILENO);
+    if (::pipe2(from_child, O_CLOEXEC) != 0 || ::pipe2(failed, O_CLOEXEC) != 0)
+        fail(errno, "pipe2");
     std::vector<std::string> words = command;
     std::vector<std::string> variables = merged_environment(environment);
-    const int reason = ::posix_spawnp(&pid_, words.at(0).c_str(), &actions, nullptr,
-                                      pointers(words).data(), pointers(variables).data());
-    posix_spawn_file_actions_destroy(&actions);
+    const std::vector<char*> arguments = pointers(words);
+    const std::vector<char*> settings = pointers(variables);
+
+    pid_ = ::fork();
+    if (pid_ < 0) fail(errno, "fork");
+    if (pid_ == 0) {
+        // Only async-signal-safe calls: other threads of the test may hold any lock. The child dies
+        // with the thread that made it, so that a test that is killed leaves nothing behind.
+        ::prctl(PR_SET_PDEATHSIG, SIGKILL);
+        ::dup2(to_child[0], STDIN_FILENO);
+        ::dup2(from_child[1], STDOUT_FILENO);
+        ::execvpe(arguments[0], arguments.data(), settings.data());
+        const int reason = errno;
+        if (::write(failed[1], &reason, sizeof reason) < 0) ::_exit(126);
+        ::_exit(127);
+    }
     ::close(to_child[0]);
     ::close(from_child[1]);
+    ::close(failed[1]);
     input_ = to_child[1];
     output_ = from_child[0];
-    if (reason != 0) {
-        pid_ = -1;
-        close_fd(input_);
-        close_fd(output_);
-        fail(reason, "start " + command[0]);
+    int reason = 0;
+    const ssize_t told = ::read(failed[0], &reason, sizeof reason);
+    ::close(failed[0]);
+    if (told <= 0) return;
+    while (::waitpid(pid_, nullptr, 0) < 0 && errno == EINTR) {
     }
+    close_fd(input_);
+    close_fd(output_);
+    fail(reason, "start " + command[0]);
 }
 
 process::process(process&& other) noexcept
