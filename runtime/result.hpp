@@ -14,4 +14,9 @@ namespace cairn {
 template <class T>
 using result = boost::system::result<T, error_code>;
 
+// For result<bool>, which cannot be made from an error_code by itself: an error_code is a bool too.
+inline result<bool> failed_bool(error_code ec) {
+    return result<bool>(boost::system::in_place_error, ec);
+}
+
 }  // namespace cairn

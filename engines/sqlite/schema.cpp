@@ -1,0 +1,150 @@
+#include "engines/sqlite/schema.hpp"
+
+namespace cairn::sqlite {
+namespace {
+
+constexpr std::int64_t application_id = 0x6361726e;  // "carn"
+
+// Offsets, sizes and numbers are unsigned 64-bit in cairn and the same bits, signed, here.
+// Values lie in the rows of a rowid table: in a WITHOUT ROWID tree every comparison of a key would
+// walk past them (LIMITS.md B). Leases, names, the feed and the operations are filled by later parts
+// of the design; their tables are here so that a store needs no migration for them.
+constexpr const char* tables = R"sql(
+CREATE TABLE meta(
+    key TEXT PRIMARY KEY,
+    value ANY NOT NULL
+) STRICT, WITHOUT ROWID;
+
+CREATE TABLE blobs(
+    seq INTEGER PRIMARY KEY,
+    id BLOB NOT NULL UNIQUE CHECK (length(id) = 32),
+    size INTEGER NOT NULL,
+    created_at INTEGER NOT NULL,
+    container INTEGER, offset INTEGER, length INTEGER,
+    checksums INTEGER NOT NULL,
+    value BLOB,
+    CHECK ((container IS NULL) = (value IS NOT NULL))
+) STRICT;
+
+CREATE TABLE leases(
+    blob BLOB PRIMARY KEY,
+    until INTEGER NOT NULL
+) STRICT, WITHOUT ROWID;
+
+CREATE TABLE namespaces(
+    name TEXT PRIMARY KEY,
+    policy TEXT NOT NULL
+) STRICT, WITHOUT ROWID;
+
+CREATE TABLE names(
+    namespace TEXT NOT NULL,
+    key BLOB NOT NULL,
+    id BLOB NOT NULL,
+    kind INTEGER NOT NULL,
+    meta BLOB,
+    PRIMARY KEY (namespace, key)
+) STRICT, WITHOUT ROWID;
+CREATE INDEX names_by_id ON names(id);
+
+CREATE TABLE segments(
+    segment INTEGER PRIMARY KEY,
+    boot INTEGER NOT NULL,
+    sealed INTEGER NOT NULL DEFAULT 0,
+    end_bytes INTEGER NOT NULL DEFAULT 0,
+    live_bytes INTEGER NOT NULL DEFAULT 0
+) STRICT;
+CREATE INDEX segments_unsealed ON segments(segment) WHERE sealed = 0;
+
+CREATE TABLE reclaim(
+    container INTEGER NOT NULL, offset INTEGER NOT NULL, length INTEGER NOT NULL,
+    owner INTEGER NOT NULL DEFAULT 0,
+    not_before INTEGER NOT NULL DEFAULT 0,
+    PRIMARY KEY (container, offset, length)
+) STRICT, WITHOUT ROWID;
+
+CREATE TABLE quarantine(
+    id BLOB PRIMARY KEY,
+    container INTEGER, offset INTEGER, length INTEGER,
+    reason TEXT NOT NULL,
+    at INTEGER NOT NULL
+) STRICT, WITHOUT ROWID;
+
+CREATE TABLE removals(
+    seq INTEGER PRIMARY KEY,
+    id BLOB NOT NULL,
+    at INTEGER NOT NULL
+) STRICT;
+
+CREATE TABLE operations(
+    id BLOB PRIMARY KEY,
+    outcome INTEGER NOT NULL,
+    at INTEGER NOT NULL
+) STRICT, WITHOUT ROWID;
+
+-- One row per writing connection: SQLite has one.
+CREATE TABLE totals(
+    stripe INTEGER PRIMARY KEY,
+    generation INTEGER NOT NULL,
+    blobs INTEGER NOT NULL,
+    bytes INTEGER NOT NULL,
+    next_seq INTEGER NOT NULL,
+    last_stamp INTEGER NOT NULL
+) STRICT;
+INSERT INTO totals VALUES(0, 0, 0, 0, 1, 0);
+
+INSERT INTO meta VALUES
+    ('incarnation', lower(hex(randomblob(16)))),
+    ('boot', 0),
+    ('durability', 'full'),
+    ('retention', 'keep-all');
+)sql";
+
+result<std::int64_t> single_integer(database& from, const char* sql) {
+    auto query = from.prepare(sql);
+    if (!query) return query.error();
+    auto found = query->step();
+    if (!found) return found.error();
+    if (!*found) return errc::incompatible;
+    return query->integer(0);
+}
+
+result<void> create_tables(database& writer) {
+    const std::string sql = std::string("BEGIN IMMEDIATE;") + tables +
+                            "PRAGMA application_id=" + std::to_string(application_id) +
+                            ";PRAGMA user_version=" + std::to_string(format_version) + ";COMMIT;";
+    return writer.execute(sql.c_str());
+}
+
+}  // namespace
+
+result<void> prepare_schema(database& writer) {
+    auto id = single_integer(writer, "PRAGMA application_id");
+    if (!id) return id.error();
+    auto version = single_integer(writer, "PRAGMA user_version");
+    if (!version) return version.error();
+    auto table_count = single_integer(writer, "SELECT count(*) FROM sqlite_schema");
+    if (!table_count) return table_count.error();
+    if (*id == 0 && *version == 0 && *table_count == 0) return create_tables(writer);
+    if (*id != application_id || *version != format_version) return errc::incompatible;
+    return {};
+}
+
+result<std::uint64_t> raise_boot(database& writer) {
+    if (auto ok = writer.execute("UPDATE meta SET value = value + 1 WHERE key = 'boot'"); !ok) {
+        return ok.error();
+    }
+    auto boot = single_integer(writer, "SELECT value FROM meta WHERE key = 'boot'");
+    if (!boot) return boot.error();
+    return static_cast<std::uint64_t>(*boot);
+}
+
+result<std::string> incarnation(database& any) {
+    auto query = any.prepare("SELECT value FROM meta WHERE key = 'incarnation'");
+    if (!query) return query.error();
+    auto found = query->step();
+    if (!found) return found.error();
+    if (!*found) return errc::incompatible;
+    return std::string(as_text(query->bytes(0)));
+}
+
+}  // namespace cairn::sqlite

@@ -1,0 +1,145 @@
+#include "engines/sqlite/writer.hpp"
+
+#include "engines/sqlite/schema.hpp"
+#include "runtime/log.hpp"
+
+#include <boost/asio/co_spawn.hpp>
+#include <boost/asio/use_awaitable.hpp>
+
+#include <sqlite3.h>
+
+#include <cerrno>
+#include <utility>
+
+namespace cairn::sqlite {
+namespace {
+
+// In pages of 8 KiB. A batch adds at most about 16 MiB, so the log stays under 64 MiB.
+constexpr int passive_pages = 2000;  // 16 MiB: the copy is short and the disk is not idle meanwhile
+constexpr int restart_pages = 5000;  // 40 MiB
+
+constexpr group_commit_limits writer_limits{
+    .queue_entries = 4096, .batch_entries = 1024, .batch_bytes = 4 << 20};
+
+std::size_t bytes_of(const change& what) {
+    constexpr std::size_t row_bytes = 256;
+    const auto* put = std::get_if<put_blob>(&what);
+    return row_bytes + (put != nullptr ? put->value.size() : 0);
+}
+
+}  // namespace
+
+writer::writer(database connection, gate& readers, fail_stop& stop)
+    : connection_(std::move(connection)),
+      readers_(readers),
+      stop_(stop),
+      checkpoint_at_pages_(passive_pages),
+      queue_("sqlite writer", thread_.get_executor(), stop,
+             [this](std::span<queue::entry> batch) { return step(batch); }, writer_limits,
+             bytes_of) {}
+
+result<std::unique_ptr<writer>> writer::open(const std::filesystem::path& path, gate& readers,
+                                             fail_stop& stop) {
+    auto connection = database::open(path, role::writer);
+    if (!connection) return connection.error();
+    std::unique_ptr<writer> made(new writer(std::move(*connection), readers, stop));
+    if (auto ok = made->start(); !ok) return ok.error();
+    return made;
+}
+
+result<void> writer::start() {
+    if (auto ok = prepare_schema(connection_); !ok) return ok.error();
+    if (auto ok = checkpoint(checkpoint_kind::truncate); !ok) return ok.error();
+    auto boot = raise_boot(connection_);
+    if (!boot) return boot.error();
+    boot_ = *boot;
+    auto name = sqlite::incarnation(connection_);
+    if (!name) return name.error();
+    incarnation_ = std::move(*name);
+    auto prepared = transaction::prepare(connection_, boot_);
+    if (!prepared) return prepared.error();
+    transaction_.emplace(std::move(*prepared));
+    return {};
+}
+
+awaitable<void> writer::close() {
+    co_await queue_.close();
+    co_await asio::co_spawn(thread_.get_executor(), last_checkpoint(), asio::use_awaitable);
+}
+
+awaitable<void> writer::last_checkpoint() {
+    if (stop_.tripped()) co_return;  // it could make durable what nobody was told
+    const auto done = checkpoint(checkpoint_kind::truncate);
+    if (!done) log_warn("sqlite", "last checkpoint failed: {}", done.error().message());
+}
+
+awaitable<outcome> writer::step(std::span<queue::entry> batch) {
+    checkpoint_if_due();
+    if (stop_.tripped()) co_return outcome::unknown;
+    co_return commit_batch(batch);
+}
+
+outcome writer::commit_batch(std::span<queue::entry> batch) {
+    const auto prepared = apply_batch(batch);
+    if (!prepared) return undo(batch, prepared.error());
+    const auto committed = transaction_->commit();
+    if (!committed) return after_failed_commit(batch, committed.error());
+    for (auto& each : batch) {
+        if (each.reply) each.reply->freed = transaction_->freed();
+    }
+    return outcome::committed;
+}
+
+result<void> writer::apply_batch(std::span<queue::entry> batch) {
+    if (auto ok = transaction_->begin(); !ok) return ok.error();
+    for (auto& each : batch) {
+        each.reply = transaction_->apply(each.request);
+        if (!each.reply) return each.reply.error();
+    }
+    return transaction_->settle();
+}
+
+outcome writer::undo(std::span<queue::entry> batch, const error_code& why) {
+    if (is_failed_sync(why)) return stop_for(why, "sqlite statement");
+    if (!transaction_->rollback()) return stop_for(why, "sqlite rollback");
+    for (auto& each : batch) each.reply = why;
+    return outcome::untouched;
+}
+
+// The frames of a failed COMMIT may be durable nevertheless, so only a full disk, which SQLite notices
+// before it writes the commit frame, means that nothing happened (SAFETY.md R6.2).
+outcome writer::after_failed_commit(std::span<queue::entry> batch, const error_code& why) {
+    const int number = connection_.system_errno();
+    const bool write_found_no_space = why == error_from(SQLITE_IOERR_WRITE) &&
+                                      (number == ENOSPC || number == EDQUOT);
+    if (why == errc::no_space) return undo(batch, why);
+    if (write_found_no_space) return undo(batch, errc::no_space);
+    return stop_for(why, "sqlite commit");
+}
+
+void writer::checkpoint_if_due() {
+    if (connection_.wal_pages() < checkpoint_at_pages_) return;
+    const bool is_long = connection_.wal_pages() >= restart_pages;
+    auto done = checkpoint(checkpoint_kind::passive);
+    if (done && is_long) {
+        const gate::closed nobody_reads(readers_);
+        done = checkpoint(checkpoint_kind::restart);
+    }
+    if (!done && done.error() != errc::no_space) stop_for(done.error(), "sqlite checkpoint");
+}
+
+result<void> writer::checkpoint(checkpoint_kind kind) {
+    const auto progress = connection_.checkpoint(kind);
+    if (!progress) return progress.error();
+    const bool complete = progress->copied_pages >= progress->wal_pages;
+    // A complete log starts anew at the next commit, unless a reader stands in it: then it goes on.
+    checkpoint_at_pages_ = complete ? passive_pages : connection_.wal_pages() + passive_pages;
+    return {};
+}
+
+outcome writer::stop_for(const error_code& why, const char* where) {
+    stop_.trip(why, where);
+    return outcome::unknown;
+}
+
+}  // namespace cairn::sqlite

@@ -1,0 +1,68 @@
+// The writer strand: the one SQLite connection and thread that writes and checkpoints.
+//
+// A batch of changes is one BEGIN IMMEDIATE … COMMIT with synchronous=FULL. Checkpoints run between
+// batches: a passive one each `passive_pages` of new log, and, when the log is long because readers
+// stood in its way, one behind a closed gate that lets it start anew. So the log stays under 64 MiB.
+#pragma once
+
+#include "engines/catalog.hpp"
+#include "engines/sqlite/database.hpp"
+#include "engines/sqlite/gate.hpp"
+#include "engines/sqlite/transaction.hpp"
+#include "runtime/group_commit.hpp"
+#include "runtime/runtime.hpp"
+
+#include <filesystem>
+#include <memory>
+#include <optional>
+#include <span>
+#include <string>
+
+namespace cairn::sqlite {
+
+class writer {
+public:
+    // Opens or creates the catalog, completes a checkpoint, so that what is visible is durable also
+    // after an unclean stop (SAFETY.md R1.3), and raises the boot. Blocks. `readers` and `stop`
+    // outlive it. The errors of prepare_schema() and of SQLite.
+    static result<std::unique_ptr<writer>> open(const std::filesystem::path& path, gate& readers,
+                                                fail_stop& stop);
+
+    std::uint64_t boot() const noexcept { return boot_; }
+    const std::string& incarnation() const noexcept { return incarnation_; }
+
+    // As catalog::commit().
+    awaitable<result<applied>> commit(change what) { return queue_.submit(std::move(what)); }
+
+    group_commit_counts counts() const noexcept { return queue_.counts(); }
+
+    // Drains, then copies the whole log into the database file.
+    awaitable<void> close();
+
+private:
+    using queue = group_commit<change, applied>;
+
+    writer(database connection, gate& readers, fail_stop& stop);
+    result<void> start();
+    awaitable<outcome> step(std::span<queue::entry> batch);
+    outcome commit_batch(std::span<queue::entry> batch);
+    result<void> apply_batch(std::span<queue::entry> batch);
+    outcome undo(std::span<queue::entry> batch, const error_code& why);
+    outcome after_failed_commit(std::span<queue::entry> batch, const error_code& why);
+    void checkpoint_if_due();
+    result<void> checkpoint(checkpoint_kind kind);
+    awaitable<void> last_checkpoint();
+    outcome stop_for(const error_code& why, const char* where);
+
+    database connection_;
+    gate& readers_;
+    fail_stop& stop_;
+    std::uint64_t boot_ = 0;
+    std::string incarnation_;
+    std::optional<transaction> transaction_;
+    int checkpoint_at_pages_;
+    loop_thread thread_{"cairn-writer"};
+    queue queue_;
+};
+
+}  // namespace cairn::sqlite
