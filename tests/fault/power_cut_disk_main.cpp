@@ -2,10 +2,11 @@
 //
 //     power_cut_disk MOUNT_POINT IMAGE_FOLDER SIZE_BYTES
 //
-// Prints `ready` once mounted. Then, on standard input, `cut SEED PATH` writes an image of what a power
-// cut at this moment would leave and answers `cut UNFLUSHED KEPT TORN`; the end of the input ends
-// the program. One thread serves both, so a cut falls between two requests of the kernel and needs
-// no lock. The kernel's flush arrives here as fsync: the loop device turns one into the other.
+// Prints `ready` once mounted. Then, on standard input, `cut SEED PATH` writes an image of what a
+// power cut would leave and answers `cut UNFLUSHED KEPT TORN`; the end of the input ends the program.
+// A cut falls on this moment, or on the next at which the kernel asks for a flush and the most is at
+// stake: the seed decides. One thread serves both sides, so that is always between two requests of
+// the kernel. Its flush arrives here as fsync: the loop device turns one into the other.
 #define FUSE_USE_VERSION 35
 
 #include "tests/support/cached_disk.hpp"
@@ -18,6 +19,7 @@
 #include <fuse_lowlevel.h>
 #include <iostream>
 #include <linux/falloc.h>
+#include <optional>
 #include <poll.h>
 #include <sstream>
 #include <string>
@@ -31,11 +33,31 @@ namespace {
 using cairn::test::cached_disk;
 
 constexpr fuse_ino_t disk_inode = 2;
-constexpr double for_ever = 1e9;  // seconds for which the kernel may keep names and attributes
+constexpr double for_ever = 1e9;       // seconds for which the kernel may keep names and attributes
+constexpr int flush_patience_ms = 50;  // a cut waits that long for a flush to fall on
 
-cached_disk& disk_of(fuse_req_t request) {
-    return *static_cast<cached_disk*>(fuse_req_userdata(request));
+struct ordered_cut {
+    std::uint64_t seed;
+    std::string image;
+};
+
+struct served_disk {
+    cached_disk disk;
+    std::optional<ordered_cut> waiting;
+
+    void cut() {
+        const cached_disk::cut_report report = disk.cut(waiting->image, waiting->seed);
+        waiting.reset();
+        std::cout << "cut " << report.unflushed << ' ' << report.kept << ' ' << report.torn
+                  << std::endl;
+    }
+};
+
+served_disk& served(fuse_req_t request) {
+    return *static_cast<served_disk*>(fuse_req_userdata(request));
 }
+
+cached_disk& disk_of(fuse_req_t request) { return served(request).disk; }
 
 struct stat attributes(const cached_disk& disk, fuse_ino_t inode) {
     struct stat all {};
@@ -98,6 +120,7 @@ void do_write(
 
 void do_fsync(fuse_req_t request, fuse_ino_t, int, fuse_file_info*) {
     guarded(request, [&] {
+        if (served(request).waiting) served(request).cut();
         disk_of(request).flush();
         fuse_reply_err(request, 0);
     });
@@ -118,25 +141,26 @@ void do_fallocate(
 }
 
 // One line of standard input.
-void obey(const cached_disk& disk, const std::string& line) {
+void obey(served_disk& served, const std::string& line) {
     std::istringstream words(line);
     std::string verb;
-    std::string path;
-    std::uint64_t seed = 0;
-    words >> verb >> seed >> path;
-    if (verb != "cut" || path.empty()) throw std::runtime_error("not a command: " + line);
-    const cached_disk::cut_report report = disk.cut(path, seed);
-    std::cout << "cut " << report.unflushed << ' ' << report.kept << ' ' << report.torn
-              << std::endl;
+    ordered_cut order{};
+    words >> verb >> order.seed >> order.image;
+    if (verb != "cut" || order.image.empty()) throw std::runtime_error("not a command: " + line);
+    const bool at_once = order.seed % 2 == 0;
+    served.waiting = std::move(order);
+    if (at_once) served.cut();
 }
 
 // Requests of the kernel and commands of the test, in turn, until either side ends.
-void serve(fuse_session* session, const cached_disk& disk) {
+void serve(fuse_session* session, served_disk& served) {
     std::string pending;
     fuse_buf request{};
     while (!fuse_session_exited(session)) {
         pollfd waiting[2]{{fuse_session_fd(session), POLLIN, 0}, {STDIN_FILENO, POLLIN, 0}};
-        if (::poll(waiting, 2, -1) < 0) continue;
+        const int ready = ::poll(waiting, 2, served.waiting ? flush_patience_ms : -1);
+        if (ready == 0) served.cut();
+        if (ready <= 0) continue;
         if (waiting[0].revents != 0) {
             const int got = fuse_session_receive_buf(session, &request);
             if (got > 0) fuse_session_process_buf(session, &request);
@@ -148,7 +172,7 @@ void serve(fuse_session* session, const cached_disk& disk) {
             if (got <= 0) break;
             pending.append(window, static_cast<std::size_t>(got));
             for (std::size_t end; (end = pending.find('\n')) != std::string::npos;) {
-                obey(disk, pending.substr(0, end));
+                obey(served, pending.substr(0, end));
                 pending.erase(0, end + 1);
             }
         }
@@ -162,7 +186,7 @@ int main(int count, char** words) try {
     if (count != 4) throw std::runtime_error("usage: MOUNT_POINT IMAGE_FOLDER SIZE_BYTES");
     // Memory pressure must not make this process write to the disk that it is.
     ::prctl(PR_SET_IO_FLUSHER, 1, 0, 0, 0);
-    cached_disk disk(words[2], std::stoull(words[3]));
+    served_disk served{cached_disk(words[2], std::stoull(words[3])), std::nullopt};
 
     fuse_lowlevel_ops operations{};
     operations.lookup = do_lookup;
@@ -173,11 +197,11 @@ int main(int count, char** words) try {
     operations.fsync = do_fsync;
     operations.fallocate = do_fallocate;
     fuse_args arguments = FUSE_ARGS_INIT(1, words);
-    fuse_session* session = fuse_session_new(&arguments, &operations, sizeof operations, &disk);
+    fuse_session* session = fuse_session_new(&arguments, &operations, sizeof operations, &served);
     if (!session || fuse_session_mount(session, words[1]) != 0)
         throw std::runtime_error(std::string("cannot mount FUSE at ") + words[1]);
     std::cout << "ready" << std::endl;
-    serve(session, disk);
+    serve(session, served);
     fuse_session_unmount(session);
     fuse_session_destroy(session);
     return 0;

@@ -1,0 +1,106 @@
+// Power cuts at random moments under load, on ext4: what was acknowledged before the cut is in every
+// image that the cut could leave. A server that skips its data syncs proves that the test would see a
+// loss.
+#include "tests/fault/crash_counts.hpp"
+#include "tests/fault/expect_nothing.hpp"
+#include "tests/fault/ledger.hpp"
+#include "tests/fault/workload.hpp"
+#include "tests/support/power_cut_device.hpp"
+#include "tests/support/process.hpp"
+#include "tests/support/temp_dir.hpp"
+
+#include <chrono>
+#include <cstdlib>
+#include <doctest/doctest.h>
+#include <random>
+#include <stdexcept>
+#include <string>
+#include <thread>
+#include <vector>
+
+namespace cairn::test {
+namespace {
+
+using namespace std::chrono_literals;
+
+constexpr std::uint64_t disk_bytes = 8ull << 30;  // sparse; one session fills a small part
+constexpr std::size_t cuts_per_session = 10;
+
+struct outcome {
+    std::size_t images = 0;
+    std::size_t promises = 0;   // checked, over all images
+    std::size_t unflushed = 0;  // writes that no flush covered, over all images
+    std::vector<std::string> complaints;
+};
+
+// Opens one image as a server would after the power came back, and reads every promise back.
+void check_image(const std::filesystem::path& image,
+                 const std::vector<promised_blob>& promises,
+                 outcome& result) {
+    const temp_dir folder("cairn-image");
+    const mounted_image mounted(image, folder / "mounted");
+    server_process server(program_under_test(), mounted.path() / "data");
+    for (std::string& complaint : broken_promises(server.port(), promises))
+        result.complaints.push_back(std::move(complaint));
+    for (std::string& complaint : broken_listing(server.port(), promises))
+        result.complaints.push_back(std::move(complaint));
+    if (server.stop().status != 0) result.complaints.push_back("the server did not end well");
+}
+
+// One disk, one server under load, several cuts: each is a moment at which the power could have gone.
+void run_session(const std::string& program,
+                 std::size_t cuts,
+                 std::mt19937_64& random,
+                 outcome& result) {
+    const temp_dir images("cairn-images");
+    power_cut_device device(std::getenv("CAIRN_POWER_CUT_DISK"), disk_bytes);
+    server_process server(program, device.path() / "data");
+    ledger promises;
+    for (std::size_t cut = 0; cut < cuts; ++cut) {
+        const std::filesystem::path image = images / std::to_string(cut);
+        workload load(promises, server.port(), random(), {.connections = 8, .size_max = 1u << 20});
+        std::this_thread::sleep_for(20ms + std::chrono::milliseconds(random() % 200));
+        const std::vector<promised_blob> before = promises.copy();
+        const auto report = device.cut(image, random());
+        const std::vector<promised_blob> after = promises.copy();
+        load.stop();
+        for (const std::string& complaint : load.complaints())
+            result.complaints.push_back(complaint);
+        if (load.lost_connections() != 0) result.complaints.push_back("the server hung up");
+
+        check_image(image, standing(before, after), result);
+        std::filesystem::remove(image);
+        result.unflushed += report.unflushed;
+        result.promises += after.size();
+        ++result.images;
+    }
+    if (server.stop().status != 0) result.complaints.push_back("the server did not end well");
+}
+
+outcome run(const std::string& program, std::size_t images) {
+    outcome result;
+    std::mt19937_64 random(crash_seed());
+    while (result.images < images)
+        run_session(program, std::min(cuts_per_session, images - result.images), random, result);
+    return result;
+}
+
+bool cannot_cut() {
+    const auto why = power_cuts_unavailable();
+    if (!why) return false;
+    if (is_set("CI", "true")) FAIL("no power cuts here: " << *why);
+    MESSAGE("skipped: no power cuts here: " << *why);
+    return true;
+}
+
+}  // namespace
+
+TEST_CASE("power cut under load: nothing acknowledged is lost, nothing deleted comes back") {
+    if (cannot_cut()) return;
+    const outcome result = run(program_under_test(), crash_count(200));
+    expect_nothing(result.complaints);
+    MESSAGE(result.images << " images, " << result.promises << " promises checked, "
+                          << result.unflushed << " writes in flight");
+}
+
+}  // namespace cairn::test
