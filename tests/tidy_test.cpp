@@ -1,7 +1,8 @@
 // The source lint: the house rules that neither compiler nor clang-tidy can see, as tests.
 //
 // Every rule reads one file and reports lines. A test case states the rule, shows that it finds a
-// bad snippet and passes a good one, then applies it to the tree. `// tidy: reason` at the end of a line excuses that line from every rule.
+// bad snippet and passes a good one, then applies it to the tree. `// tidy: reason` at the end of a
+// line excuses that line from every rule.
 #include <algorithm>
 #include <array>
 #include <doctest/doctest.h>

@@ -3,10 +3,11 @@
 //     power_cut_disk MOUNT_POINT IMAGE_FOLDER SIZE_BYTES
 //
 // Prints `ready` once mounted. Then, on standard input, `cut SEED PATH` writes an image of what a
-// power cut would leave and answers `cut UNFLUSHED KEPT TORN`; the end of the input ends the program.
-// A cut falls on this moment, or on the next at which the kernel asks for a flush and the most is at
-// stake: the seed decides. One thread serves both sides, so that is always between two requests of
-// the kernel. Its flush arrives here as fsync: the loop device turns one into the other.
+// power cut would leave and answers `cut UNFLUSHED KEPT TORN`; the end of the input ends the
+// program. A cut falls on this moment, or on the next at which the kernel asks for a flush and the
+// most is at stake: the seed decides. One thread serves both sides, so that is always between two
+// requests of the kernel. Its flush arrives here as fsync: the loop device turns one into the
+// other.
 #define FUSE_USE_VERSION 35
 
 #include "tests/support/cached_disk.hpp"

@@ -1,6 +1,6 @@
-// Power cuts at random moments under load, on ext4: what was acknowledged before the cut is in every
-// image that the cut could leave. A server that skips its data syncs proves that the test would see a
-// loss.
+// Power cuts at random moments under load, on ext4: what was acknowledged before the cut is in
+// every image that the cut could leave. A server that skips its data syncs proves that the test
+// would see a loss.
 #include "tests/fault/crash_counts.hpp"
 #include "tests/fault/expect_nothing.hpp"
 #include "tests/fault/ledger.hpp"
@@ -47,7 +47,8 @@ void check_image(const std::filesystem::path& image,
     if (server.stop().status != 0) result.complaints.push_back("the server did not end well");
 }
 
-// One disk, one server under load, several cuts: each is a moment at which the power could have gone.
+// One disk, one server under load, several cuts: each is a moment at which the power could have
+// gone.
 void run_session(const std::string& program,
                  std::size_t cuts,
                  std::mt19937_64& random,

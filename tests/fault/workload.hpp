@@ -3,8 +3,8 @@
 //
 // Sizes are spread evenly over the orders of magnitude from one byte to `size_max`, with the limits
 // between the ways of storing a blob visited on purpose. A blob is deleted only by the connection
-// that put it; blobs that several connections may put are never deleted. Every answer that is neither
-// the expected one nor "try again" is a complaint.
+// that put it; blobs that several connections may put are never deleted. Every answer that is
+// neither the expected one nor "try again" is a complaint.
 #pragma once
 
 #include "tests/fault/ledger.hpp"
@@ -66,8 +66,8 @@ void fill(ledger& promises, std::uint16_t port, std::size_t count, std::uint64_t
 std::vector<std::string> broken_promises(std::uint16_t port,
                                          const std::vector<promised_blob>& blobs);
 
-// Compares GET /blobs with the whole ledger: each stored blob is listed, and each listed one was put
-// and not removed.
+// Compares GET /blobs with the whole ledger: each stored blob is listed, and each listed one was
+// put and not removed.
 std::vector<std::string> broken_listing(std::uint16_t port,
                                         const std::vector<promised_blob>& blobs);
 

@@ -103,8 +103,8 @@ void cached_disk::apply(int file, const change& each) {
 cached_disk::cut_report cached_disk::cut(const std::filesystem::path& image,
                                          std::uint64_t seed) const {
     std::mt19937_64 random(seed);
-    // Each share of surviving writes finds other bugs: none shows a missing flush, half a wrong order,
-    // all a checksum that only a torn write would fail.
+    // Each share of surviving writes finds other bugs: none shows a missing flush, half a wrong
+    // order, all a checksum that only a torn write would fail.
     constexpr std::array<double, 6> shares{0, 0.1, 0.5, 0.5, 0.9, 1};
     std::bernoulli_distribution survives(shares[random() % shares.size()]);
     std::vector<const change*> kept;

@@ -1,8 +1,8 @@
 // A disk with a volatile write cache, and what is left of it when the power goes.
 //
 // Writes are readable at once and durable only once flush() returned, in whatever order the disk
-// likes until then. cut() writes the image that a power cut at this moment could leave: all that was
-// flushed, a random part of what was not, and perhaps one write torn between two sectors.
+// likes until then. cut() writes the image that a power cut at this moment could leave: all that
+// was flushed, a random part of what was not, and perhaps one write torn between two sectors.
 //
 // Two sparse files stand behind it: `current`, what reads see, and `durable`, what flushes cover.
 // One thread at a time. Every member throws std::system_error when a file fails.
