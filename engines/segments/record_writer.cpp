@@ -1,0 +1,59 @@
+#include "engines/segments/record_writer.hpp"
+
+#include "engines/segments/record.hpp"
+
+#include <algorithm>
+#include <cstring>
+#include <utility>
+
+namespace cairn {
+namespace {
+
+buffer joined(const buffer& first, const buffer& second) {
+    if (first.empty()) return second;
+    buffer both = buffer::allocate(first.size() + second.size());
+    std::memcpy(both.mutable_data(), first.data(), first.size());
+    std::memcpy(both.mutable_data() + first.size(), second.data(), second.size());
+    return both;
+}
+
+}  // namespace
+
+awaitable<result<void>> record_writer::add(buffer window) {
+    const buffer ready = std::exchange(held_, std::move(window));
+    if (ready.empty()) co_return result<void>();
+    const std::uint64_t at = offset_ + written_bytes_;
+    written_bytes_ += ready.size();
+    co_return co_await in_->write_at(at, ready);
+}
+
+awaitable<result<void>> record_writer::move_to(std::shared_ptr<file> in, std::uint64_t segment,
+                                               std::uint64_t offset) {
+    const std::shared_ptr<file> from = std::exchange(in_, std::move(in));
+    const std::uint64_t from_offset = std::exchange(offset_, offset);
+    segment_ = segment;
+    for (std::uint64_t done = 0; done < written_bytes_;) {
+        const std::uint64_t size_bytes =
+            std::min<std::uint64_t>(written_bytes_ - done, window_bytes);
+        auto window = co_await from->read_at(from_offset + done, size_bytes);
+        if (!window) co_return window.error();
+        if (window->size() != size_bytes) co_return errc::corrupt;
+        auto copied = co_await in_->write_at(offset_ + done, *window);
+        if (!copied) co_return copied.error();
+        done += size_bytes;
+    }
+    co_return result<void>();
+}
+
+awaitable<result<extent>> record_writer::finish(const intake& body, std::uint64_t boot) {
+    const std::uint64_t length_bytes = segment_record::length_bytes(body.size_bytes());
+    const locator at{segment_, offset_, length_bytes};
+    const extent stored{at, body.size_bytes(), body.sums().digest()};
+    const segment_record::footer about{boot, body.id(), stored};
+    const buffer rest = joined(held_, segment_record::encode_tail(about, body.sums()));
+    auto written = co_await in_->write_at(offset_ + written_bytes_, rest);
+    if (!written) co_return written.error();
+    co_return stored;
+}
+
+}  // namespace cairn

@@ -1,0 +1,74 @@
+#include "engines/segments/scan.hpp"
+
+#include "engines/segments/record.hpp"
+#include "engines/segments/segment_name.hpp"
+
+#include <algorithm>
+#include <utility>
+
+namespace cairn {
+namespace {
+
+using segment_record::block_bytes;
+using segment_record::footer_bytes;
+
+constexpr std::size_t piece_bytes = 1 << 20;
+
+awaitable<result<std::vector<std::uint64_t>>> segments_from(file_system& files,
+                                                            std::filesystem::path folder,
+                                                            std::uint64_t first) {
+    auto names = co_await files.list(std::move(folder));
+    if (!names) co_return names.error();
+    std::vector<std::uint64_t> numbers;
+    for (const std::string& name : *names) {
+        const auto number = segment_of(name);
+        if (number && *number >= first) numbers.push_back(*number);
+    }
+    std::sort(numbers.begin(), numbers.end());
+    co_return numbers;
+}
+
+// Footers of the whole blocks in `piece`, which lies at `offset` of the segment.
+void collect(byte_view piece, std::uint64_t segment, std::uint64_t offset, const locator& after,
+             std::size_t limit, std::vector<found_record>& found) {
+    for (std::size_t end = block_bytes; end <= piece.size(); end += block_bytes) {
+        if (found.size() == limit) return;
+        const auto about = segment_record::decode_footer(
+            piece.subspan(end - footer_bytes, footer_bytes), segment, offset + end);
+        if (about && about->stored.at > after) found.push_back({about->id, about->stored});
+    }
+}
+
+// A body may hold what looks like a record of its own place. It is found as well and does no harm: what
+// a record is worth is decided by whether its bytes hash to its id.
+awaitable<result<void>> scan_one(std::shared_ptr<file> in, std::uint64_t segment, locator after,
+                                 std::size_t limit, std::vector<found_record>& found) {
+    const std::uint64_t begin = segment == after.container ? after.offset : 0;
+    for (std::uint64_t offset = begin; found.size() < limit; offset += piece_bytes) {
+        auto piece = co_await in->read_at(offset, piece_bytes);
+        if (!piece) co_return piece.error();
+        collect(piece->view(), segment, offset, after, limit, found);
+        if (piece->size() < piece_bytes) break;
+    }
+    co_return result<void>();
+}
+
+}  // namespace
+
+awaitable<result<std::vector<found_record>>> scan_segments(file_system& files,
+                                                           std::filesystem::path folder,
+                                                           locator after, std::size_t limit) {
+    auto numbers = co_await segments_from(files, folder, after.container);
+    if (!numbers) co_return numbers.error();
+    std::vector<found_record> found;
+    for (const std::uint64_t segment : *numbers) {
+        if (found.size() == limit) break;
+        auto in = co_await files.open(folder / segment_name(segment), open_mode::read);
+        if (!in) co_return in.error();
+        auto scanned = co_await scan_one(std::move(*in), segment, after, limit, found);
+        if (!scanned) co_return scanned.error();
+    }
+    co_return found;
+}
+
+}  // namespace cairn

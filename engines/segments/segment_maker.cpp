@@ -1,0 +1,100 @@
+#include "engines/segments/segment_maker.hpp"
+
+#include "engines/segments/segment_name.hpp"
+#include "runtime/log.hpp"
+
+#include <boost/asio/co_spawn.hpp>
+#include <boost/asio/post.hpp>
+#include <boost/asio/use_awaitable.hpp>
+
+#include <utility>
+
+namespace cairn {
+namespace {
+
+// The job owns what it runs: a lambda's captures must outlive its coroutine.
+awaitable<void> run_owned(std::function<awaitable<void>()> job) { co_await job(); }
+
+}  // namespace
+
+segment_maker::segment_maker(executor home, file_system& files, std::filesystem::path folder,
+                             catalog& ledger, fail_stop& stop)
+    : home_(home),
+      files_(files),
+      folder_(std::move(folder)),
+      ledger_(ledger),
+      stop_(stop),
+      folder_syncs_("segments folder", home, stop,
+                    [this](std::span<folder_queue::entry> batch) { return sync_step(batch); }),
+      jobs_(home) {}
+
+std::uint64_t segment_maker::next_number() noexcept { return boot() << 32 | ++last_; }
+
+awaitable<result<std::shared_ptr<file>>> segment_maker::make(std::uint64_t segment,
+                                                             std::uint64_t size_bytes) {
+    const change opened = open_segment{segment};
+    auto committed = co_await ledger_.commit(opened);
+    if (!committed) co_return committed.error();
+    auto in = co_await files_.open(path_of(segment), open_mode::create);
+    if (!in) co_return in.error();
+    if (size_bytes > 0) {
+        auto taken = co_await (*in)->preallocate(size_bytes);
+        if (!taken) co_return taken.error();
+    }
+    auto synced = co_await sync_folder();
+    if (!synced) co_return synced.error();
+    co_return in;
+}
+
+void segment_maker::seal(std::uint64_t segment, std::function<awaitable<void>()> before) {
+    asio::post(home_, [this, segment, before = std::move(before)]() mutable {
+        jobs_.spawn(seal_now(segment, std::move(before)));
+    });
+}
+
+void segment_maker::run(std::function<awaitable<void>()> job) {
+    asio::post(home_,
+               [this, job = std::move(job)]() mutable { jobs_.spawn(run_owned(std::move(job))); });
+}
+
+std::filesystem::path segment_maker::path_of(std::uint64_t segment) const {
+    return folder_ / segment_name(segment);
+}
+
+awaitable<result<void>> segment_maker::sync_folder() {
+    auto synced = co_await folder_syncs_.submit(std::monostate());
+    if (!synced) co_return synced.error();
+    co_return result<void>();
+}
+
+awaitable<result<std::uint64_t>> segment_maker::free_space() { return files_.free_space(folder_); }
+
+// Posts of this thread are served in order, so every job posted before is in the scope by now.
+awaitable<void> segment_maker::close() {
+    co_await asio::co_spawn(home_, join(), asio::use_awaitable);
+    co_await folder_syncs_.close();
+}
+
+awaitable<void> segment_maker::join() { return jobs_.join(); }
+
+awaitable<outcome> segment_maker::sync_step(std::span<folder_queue::entry> batch) {
+    auto synced = co_await files_.sync_directory(folder_);
+    if (!synced) {
+        stop_.trip(synced.error(), "sync of the segments folder");
+        co_return outcome::unknown;
+    }
+    for (auto& each : batch) each.reply = std::monostate();
+    co_return outcome::committed;
+}
+
+awaitable<void> segment_maker::seal_now(std::uint64_t segment,
+                                        std::function<awaitable<void>()> before) {
+    if (before) co_await before();
+    const change sealed = seal_segment{segment};
+    auto committed = co_await ledger_.commit(sealed);
+    if (committed || stop_.tripped()) co_return;
+    // The next boot seals it.
+    log_warn("segments", "sealing {}: {}", segment_name(segment), committed.error().message());
+}
+
+}  // namespace cairn

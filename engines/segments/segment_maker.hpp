@@ -1,0 +1,95 @@
+// Makes and ends segments: the row first, then the file, then its directory (SAFETY.md R1.2, R2.2).
+//
+// Any executor. Numbers are boot << 32 | n, so no number and no file name is ever used again.
+#pragma once
+
+#include "engines/catalog.hpp"
+#include "io/file.hpp"
+#include "runtime/fail_stop.hpp"
+#include "runtime/group_commit.hpp"
+#include "runtime/runtime.hpp"
+#include "runtime/task_scope.hpp"
+
+#include <atomic>
+#include <filesystem>
+#include <functional>
+#include <memory>
+#include <utility>
+#include <variant>
+
+namespace cairn {
+
+class segment_maker {
+public:
+    // Everything outlives it. Background work runs on `home`.
+    segment_maker(executor home, file_system& files, std::filesystem::path folder, catalog& ledger,
+                  fail_stop& stop);
+
+    std::uint64_t next_number() noexcept;
+
+    // Commits the row, makes the file and syncs its directory. The number comes from next_number(),
+    // and whoever took it ends it with seal(), also when this fails or is cancelled: unfinished_segment
+    // does. size_bytes is preallocated; 0: nothing is. errc::no_space.
+    awaitable<result<std::shared_ptr<file>>> make(std::uint64_t segment, std::uint64_t size_bytes);
+
+    // In the background: `before` first (give space back), then the row is sealed.
+    void seal(std::uint64_t segment, std::function<awaitable<void>()> before = {});
+    // In the background, for what needs no row.
+    void run(std::function<awaitable<void>()> job);
+
+    std::filesystem::path path_of(std::uint64_t segment) const;
+    awaitable<result<void>> sync_folder();
+    awaitable<result<std::uint64_t>> free_space();
+    std::uint64_t boot() const noexcept { return ledger_.boot(); }
+
+    // Ends background work.
+    awaitable<void> close();
+
+private:
+    using folder_queue = group_commit<std::monostate, std::monostate>;
+
+    awaitable<outcome> sync_step(std::span<folder_queue::entry> batch);
+    awaitable<void> seal_now(std::uint64_t segment, std::function<awaitable<void>()> before);
+    awaitable<void> join();
+
+    const executor home_;
+    file_system& files_;
+    const std::filesystem::path folder_;
+    catalog& ledger_;
+    fail_stop& stop_;
+    std::atomic<std::uint32_t> last_{0};
+    folder_queue folder_syncs_;
+    task_scope jobs_;
+};
+
+// A segment that is being made or written. Unless it is finished, it is sealed when this goes: with
+// nothing live in it, that is how it is given back.
+class unfinished_segment {
+public:
+    explicit unfinished_segment(segment_maker& maker)
+        : maker_(&maker), segment_(maker.next_number()) {}
+    unfinished_segment(unfinished_segment&& other) noexcept
+        : maker_(std::exchange(other.maker_, nullptr)), segment_(other.segment_) {}
+    unfinished_segment& operator=(unfinished_segment&&) = delete;
+    ~unfinished_segment() {
+        if (maker_ != nullptr) maker_->seal(segment_);
+    }
+
+    std::uint64_t segment() const noexcept { return segment_; }
+
+    awaitable<result<std::shared_ptr<file>>> make(std::uint64_t size_bytes) {
+        return maker_->make(segment_, size_bytes);
+    }
+
+    // Its end is somebody else's business from now on.
+    std::uint64_t finished() noexcept {
+        maker_ = nullptr;
+        return segment_;
+    }
+
+private:
+    segment_maker* maker_;  // null when moved from or finished
+    const std::uint64_t segment_;
+};
+
+}  // namespace cairn

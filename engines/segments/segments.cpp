@@ -1,0 +1,251 @@
+#include "engines/segments/segments.hpp"
+
+#include "engines/segments/record.hpp"
+#include "engines/segments/scan.hpp"
+#include "engines/segments/segment_name.hpp"
+#include "runtime/log.hpp"
+#include "runtime/task_scope.hpp"
+
+#include <boost/asio/this_coro.hpp>
+#include <boost/system/errc.hpp>
+
+#include <algorithm>
+#include <utility>
+#include <vector>
+
+namespace cairn {
+namespace {
+
+bool is_missing_file(const error_code& ec) noexcept {
+    return ec == boost::system::errc::no_such_file_or_directory;
+}
+
+}  // namespace
+
+class segments::shared_draft final : public draft {
+public:
+    shared_draft(extent stored, shared_space::reservation place)
+        : draft(stored, false), place_(std::move(place)) {}
+
+private:
+    // Undecided space is dead space: a failed COMMIT may turn out durable, so it is never used again.
+    const shared_space::reservation place_;
+};
+
+class segments::own_draft final : public draft {
+public:
+    own_draft(extent stored, unfinished_segment place)
+        : draft(stored, true), place_(std::move(place)) {}
+    ~own_draft() override {
+        if (decided()) place_.finished();
+    }
+
+private:
+    unfinished_segment place_;
+};
+
+segments::segments(executor home, file_system& files, std::filesystem::path folder,
+                   catalog& ledger, fail_stop& stop, segments_options options)
+    : home_(home),
+      files_(files),
+      folder_(folder),
+      ledger_(ledger),
+      stop_(stop),
+      options_(options),
+      maker_(home, files, std::move(folder), ledger, stop),
+      shared_(maker_, options.segment_bytes),
+      syncs_("segments data", home, stop,
+             [this](std::span<sync_queue::entry> batch) { return sync_step(batch); }),
+      reading_files_(options.open_files_max),
+      checks_(options.checks_bytes_max) {}
+
+awaitable<result<std::unique_ptr<segments>>> segments::open(runtime& threads, file_system& files,
+                                                            std::filesystem::path folder,
+                                                            catalog& ledger, fail_stop& stop,
+                                                            segments_options options) {
+    auto folder_made = co_await files.make_directory(folder);
+    if (!folder_made) co_return folder_made.error();
+    const executor home = threads.next().get_executor();
+    std::unique_ptr<segments> made(
+        new segments(home, files, std::move(folder), ledger, stop, options));
+    auto recovered = co_await made->recover();
+    if (!recovered) {
+        co_await made->close();
+        co_return recovered.error();
+    }
+    co_return made;
+}
+
+awaitable<result<void>> segments::recover() {
+    constexpr std::size_t page = 64;  // at once; each costs a look at one file and a shared commit
+    const executor here = co_await asio::this_coro::executor;
+    std::uint64_t after = 0;
+    while (true) {
+        auto left = co_await ledger_.segments(after, page, true);
+        if (!left) co_return left.error();
+        task_scope repairs(here);
+        for (const segment_row& each : *left) {
+            if (each.boot < ledger_.boot()) repairs.spawn(recover_one(each));
+            after = each.segment;
+        }
+        co_await repairs.join();
+        if (left->size() < page) break;
+    }
+    co_return stop_.check();
+}
+
+// The end that the catalog knows is the end: what lies behind it was never published, and an old
+// process's writes may still arrive there.
+awaitable<void> segments::recover_one(segment_row left) {
+    if (left.live_bytes > 0) {
+        auto in = co_await files_.open(maker_.path_of(left.segment), open_mode::read_write);
+        if (in) (void)co_await (*in)->truncate(left.end_bytes);
+        if (!in) {
+            log_error("segments", "{} holds {} live bytes and cannot be opened: {}",
+                      segment_name(left.segment), left.live_bytes, in.error().message());
+        }
+    }
+    const change sealed = seal_segment{left.segment};
+    auto committed = co_await ledger_.commit(sealed);
+    if (committed) co_return;
+    log_warn("segments", "sealing {} of boot {}: {}", segment_name(left.segment), left.boot,
+             committed.error().message());
+}
+
+awaitable<result<std::unique_ptr<draft>>> segments::write(intake& body) {
+    if (auto running = stop_.check(); !running) co_return running.error();
+    const auto size_bytes = body.size();
+    if (!size_bytes || *size_bytes > options_.shared_record_bytes_max) {
+        co_return co_await write_alone(body);
+    }
+    auto place = co_await shared_.reserve(segment_record::length_bytes(*size_bytes));
+    if (!place) co_return place.error();
+    if (!*place) co_return co_await write_alone(body);
+    co_return co_await write_shared(body, std::move(**place));
+}
+
+awaitable<segments::draft_result> segments::write_shared(intake& body,
+                                                         shared_space::reservation place) {
+    const auto patience_ends = std::chrono::steady_clock::now() + options_.reservation_time;
+    record_writer writer(place.in(), place.segment(), place.offset());
+    while (true) {
+        auto window = co_await body.next();
+        if (!window) co_return window.error();
+        if (window->empty()) break;
+        auto added = co_await writer.add(std::move(*window));
+        if (!added) co_return added.error();
+        if (std::chrono::steady_clock::now() < patience_ends) continue;
+        unfinished_segment own(maker_);
+        auto in = co_await own.make(0);
+        if (!in) co_return in.error();
+        auto moved = co_await writer.move_to(std::move(*in), own.segment(), 0);
+        if (!moved) co_return moved.error();
+        { const auto given_up = std::move(place); }
+        co_return co_await continue_alone(body, std::move(writer), std::move(own));
+    }
+    auto stored = co_await writer.finish(body, maker_.boot());
+    if (!stored) co_return stored.error();
+    auto synced = co_await syncs_.submit(place.in());
+    if (!synced) co_return synced.error();
+    place.keep();
+    co_return std::make_unique<shared_draft>(*stored, std::move(place));
+}
+
+awaitable<segments::draft_result> segments::write_alone(intake& body) {
+    unfinished_segment own(maker_);
+    const auto size_bytes = body.size();
+    const std::uint64_t length_bytes = size_bytes ? segment_record::length_bytes(*size_bytes) : 0;
+    auto in = co_await own.make(length_bytes);
+    if (!in) co_return in.error();
+    record_writer writer(std::move(*in), own.segment(), 0);
+    co_return co_await continue_alone(body, std::move(writer), std::move(own));
+}
+
+awaitable<segments::draft_result> segments::continue_alone(intake& body, record_writer writer,
+                                                           unfinished_segment place) {
+    while (true) {
+        auto window = co_await body.next();
+        if (!window) co_return window.error();
+        if (window->empty()) break;
+        auto added = co_await writer.add(std::move(*window));
+        if (!added) co_return added.error();
+    }
+    auto stored = co_await writer.finish(body, maker_.boot());
+    if (!stored) co_return stored.error();
+    auto synced = co_await writer.in()->sync();
+    if (!synced) {
+        stop_.trip(synced.error(), "sync of segment " + segment_name(place.segment()));
+        co_return error_code(errc::outcome_unknown);
+    }
+    co_return std::make_unique<own_draft>(*stored, std::move(place));
+}
+
+awaitable<outcome> segments::sync_step(std::span<sync_queue::entry> batch) {
+    std::vector<file_ptr> files;
+    for (const auto& each : batch) {
+        if (files.empty() || files.back() != each.request) files.push_back(each.request);
+    }
+    std::sort(files.begin(), files.end());
+    files.erase(std::unique(files.begin(), files.end()), files.end());
+    for (const file_ptr& each : files) {
+        auto synced = co_await each->sync();
+        if (synced) continue;
+        stop_.trip(synced.error(), "sync of the open segment");
+        co_return outcome::unknown;
+    }
+    for (auto& each : batch) each.reply = std::monostate();
+    co_return outcome::committed;
+}
+
+awaitable<result<std::unique_ptr<source>>> segments::read(extent stored, byte_range range) {
+    if (auto running = stop_.check(); !running) co_return running.error();
+    auto in = co_await reading_file(stored.at.container);
+    if (!in) co_return in.error();
+    auto checks = co_await checks_of(*in, stored);
+    if (!checks) co_return checks.error();
+    co_return read_range(std::move(*in), std::move(*checks), range);
+}
+
+awaitable<result<segments::file_ptr>> segments::reading_file(std::uint64_t segment) {
+    if (auto known = reading_files_.find(segment)) co_return std::move(*known);
+    const std::size_t epoch = reading_files_.epoch();
+    auto in = co_await files_.open(maker_.path_of(segment), open_mode::read);
+    if (!in && is_missing_file(in.error())) co_return error_code(errc::absent);
+    if (!in) co_return in.error();
+    reading_files_.insert(segment, *in, 1, epoch);
+    co_return in;
+}
+
+awaitable<result<std::shared_ptr<record_checks>>> segments::checks_of(file_ptr from,
+                                                                      extent stored) {
+    if (auto known = checks_.find(stored.at)) {
+        const bool same = (*known)->stored().size_bytes == stored.size_bytes &&
+                          (*known)->stored().checksums_digest == stored.checksums_digest;
+        if (!same) co_return error_code(errc::corrupt);
+        co_return std::move(*known);
+    }
+    auto loaded = co_await record_checks::load(std::move(from), stored);
+    if (!loaded) co_return loaded.error();
+    checks_.insert(stored.at, *loaded, (*loaded)->memory_bytes(), checks_.epoch());
+    co_return loaded;
+}
+
+// Unlink first, then let go of the cached descriptor: in the other order a reader could cache it again.
+awaitable<result<void>> segments::erase(locator at) {
+    auto removed = co_await files_.remove(maker_.path_of(at.container));
+    reading_files_.erase(at.container);
+    if (!removed) co_return removed.error();
+    co_return co_await maker_.sync_folder();
+}
+
+awaitable<result<std::vector<found_record>>> segments::scan(locator after, std::size_t limit) {
+    return scan_segments(files_, folder_, after, limit);
+}
+
+awaitable<void> segments::close() {
+    co_await shared_.close();
+    co_await maker_.close();
+    co_await syncs_.close();
+}
+
+}  // namespace cairn

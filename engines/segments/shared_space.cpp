@@ -1,0 +1,143 @@
+#include "engines/segments/shared_space.hpp"
+
+#include "engines/segments/record.hpp"
+#include "runtime/check.hpp"
+
+#include <algorithm>
+
+namespace cairn {
+namespace {
+
+awaitable<void> punch(std::shared_ptr<file> in, std::uint64_t offset, std::uint64_t length_bytes,
+                      std::shared_ptr<void> until_then) {
+    // Only space: where it cannot be given back it is dead space, which compaction finds.
+    (void)co_await in->punch(offset, length_bytes);
+    until_then.reset();
+}
+
+awaitable<void> cut(std::shared_ptr<file> in, std::uint64_t size_bytes) {
+    (void)co_await in->truncate(size_bytes);
+}
+
+}  // namespace
+
+shared_space::shared_space(segment_maker& maker, std::uint64_t segment_bytes)
+    : maker_(maker), segment_bytes_(segment_bytes), budget_(segment_bytes) {}
+
+shared_space::~shared_space() { CAIRN_CHECK(!open_ || open_->busy_count == 0); }
+
+awaitable<result<std::optional<shared_space::reservation>>> shared_space::reserve(
+    std::uint64_t length_bytes) {
+    std::optional<reservation> nothing;
+    if (length_bytes > segment_bytes_) co_return nothing;
+    auto budget = budget_.try_acquire(length_bytes);
+    if (!budget) co_return nothing;
+    while (true) {
+        if (auto taken = take(*budget, length_bytes)) co_return taken;
+        auto made = co_await make_room(length_bytes);
+        if (!made) co_return made.error();
+    }
+}
+
+std::optional<shared_space::reservation> shared_space::take(semaphore::permit& budget,
+                                                            std::uint64_t length_bytes) {
+    std::lock_guard lock(mutex_);
+    if (!open_ || open_->capacity_bytes - open_->cursor_bytes < length_bytes) return std::nullopt;
+    const std::uint64_t offset = open_->cursor_bytes;
+    open_->cursor_bytes += length_bytes;
+    ++open_->busy_count;
+    return reservation(*this, open_, offset, length_bytes, std::move(budget));
+}
+
+awaitable<result<void>> shared_space::make_room(std::uint64_t length_bytes) {
+    const semaphore::permit turn = co_await making_.acquire();
+    state_ptr full;
+    {
+        std::lock_guard lock(mutex_);
+        const bool has_room =
+            open_ && open_->capacity_bytes - open_->cursor_bytes >= length_bytes;
+        if (has_room) co_return result<void>();
+        full = std::exchange(open_, nullptr);
+    }
+    if (full) retire(full);
+    auto capacity_bytes = co_await affordable(length_bytes);
+    if (!capacity_bytes) co_return capacity_bytes.error();
+    unfinished_segment fresh(maker_);
+    auto in = co_await fresh.make(*capacity_bytes);
+    if (!in) co_return in.error();
+    std::lock_guard lock(mutex_);
+    open_ = std::make_shared<open_segment_state>();
+    open_->segment = fresh.finished();
+    open_->in = std::move(*in);
+    open_->capacity_bytes = *capacity_bytes;
+    co_return result<void>();
+}
+
+// A small disk is not filled by one preallocation.
+awaitable<result<std::uint64_t>> shared_space::affordable(std::uint64_t length_bytes) {
+    auto free_bytes = co_await maker_.free_space();
+    if (!free_bytes) co_return free_bytes.error();
+    const std::uint64_t share =
+        *free_bytes / 4 / segment_record::block_bytes * segment_record::block_bytes;
+    co_return std::clamp(share, length_bytes, std::max(length_bytes, segment_bytes_));
+}
+
+void shared_space::retire(const state_ptr& full) {
+    bool idle = false;
+    {
+        std::lock_guard lock(mutex_);
+        full->full = true;
+        idle = full->busy_count == 0;
+    }
+    if (!idle) return;  // leave() seals it
+    maker_.seal(full->segment, [full] { return cut(full->in, full->cursor_bytes); });
+}
+
+void shared_space::leave(const state_ptr& in) {
+    {
+        std::lock_guard lock(mutex_);
+        if (--in->busy_count > 0 || !in->full) return;
+    }
+    maker_.seal(in->segment, [in] { return cut(in->in, in->cursor_bytes); });
+}
+
+awaitable<void> shared_space::close() {
+    state_ptr last;
+    {
+        std::lock_guard lock(mutex_);
+        last = std::exchange(open_, nullptr);
+    }
+    if (last) retire(last);
+    co_return;
+}
+
+shared_space::reservation& shared_space::reservation::operator=(reservation&& other) noexcept {
+    if (this == &other) return *this;
+    drop();
+    owner_ = other.owner_;
+    state_ = std::move(other.state_);
+    offset_ = other.offset_;
+    length_bytes_ = other.length_bytes_;
+    budget_ = std::move(other.budget_);
+    kept_ = other.kept_;
+    return *this;
+}
+
+void shared_space::reservation::keep() noexcept {
+    kept_ = true;
+    budget_.release();
+}
+
+void shared_space::reservation::drop() noexcept {
+    if (!state_) return;
+    const state_ptr state = std::move(state_);
+    if (kept_) return owner_->leave(state);
+    // The segment stays unsealed until the space is given back: sealing cuts the file.
+    std::shared_ptr<void> leaving(nullptr,
+                                  [owner = owner_, state](void*) { owner->leave(state); });
+    owner_->maker_.run([in = state->in, offset = offset_, length = length_bytes_, leaving] {
+        return punch(in, offset, length, leaving);
+    });
+}
+
+}  // namespace cairn
