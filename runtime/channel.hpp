@@ -37,6 +37,19 @@ public:
         co_return result<void>();
     }
 
+    // False, and nothing happened, when the channel is full or closed. Any thread.
+    bool try_push(T value) {
+        wait_list woken;
+        {
+            std::lock_guard lock(mutex_);
+            if (closed_ || values_.size() == capacity_) return false;
+            values_.push_back(std::move(value));
+            feed_popper(woken);
+        }
+        resume_all(woken);
+        return true;
+    }
+
     // The oldest value; nothing when closed and empty. Cancelled while waiting: withdrawn, throws.
     awaitable<std::optional<T>> pop() {
         party self;
@@ -44,6 +57,11 @@ public:
         const auto withdraw = [this, &self] { return take_out(poppers_, self); };
         co_await park(self, link, withdraw);
         co_return std::move(self.value);
+    }
+
+    bool closed() {
+        std::lock_guard lock(mutex_);
+        return closed_;
     }
 
     // Any thread, once or often.
@@ -76,10 +94,7 @@ private:
             if (!closed_ && values_.size() == capacity_) return pushers_.push_back(self);
             self.done = true;
             if (!closed_) values_.push_back(std::move(*self.value));
-            if (!closed_ && !poppers_.empty()) {
-                static_cast<party&>(poppers_.front()).value = take_value(woken);
-                take_first(poppers_, woken);
-            }
+            feed_popper(woken);
             woken.push_back(self);
         }
         resume_all(woken);
@@ -95,6 +110,13 @@ private:
             woken.push_back(self);
         }
         resume_all(woken);
+    }
+
+    // A value that came goes straight to the first who waits for one.
+    void feed_popper(wait_list& woken) {
+        if (values_.empty() || poppers_.empty()) return;
+        static_cast<party&>(poppers_.front()).value = take_value(woken);
+        take_first(poppers_, woken);
     }
 
     // A value leaves, and the first pusher that waits for room gets in.

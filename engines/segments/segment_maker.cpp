@@ -2,10 +2,9 @@
 
 #include "engines/segments/segment_name.hpp"
 #include "runtime/log.hpp"
+#include "runtime/run_on.hpp"
 
-#include <boost/asio/co_spawn.hpp>
 #include <boost/asio/post.hpp>
-#include <boost/asio/use_awaitable.hpp>
 
 #include <utility>
 
@@ -71,11 +70,9 @@ awaitable<result<std::uint64_t>> segment_maker::free_space() { return files_.fre
 
 // Posts of this thread are served in order, so every job posted before is in the scope by now.
 awaitable<void> segment_maker::close() {
-    co_await asio::co_spawn(home_, join(), asio::use_awaitable);
+    co_await run_on(home_, jobs_.join());
     co_await folder_syncs_.close();
 }
-
-awaitable<void> segment_maker::join() { return jobs_.join(); }
 
 awaitable<outcome> segment_maker::sync_step(std::span<folder_queue::entry> batch) {
     auto synced = co_await files_.sync_directory(folder_);

@@ -50,7 +50,6 @@ private:
 
     awaitable<outcome> sync_step(std::span<folder_queue::entry> batch);
     awaitable<void> seal_now(std::uint64_t segment, std::function<awaitable<void>()> before);
-    awaitable<void> join();
 
     const executor home_;
     file_system& files_;

@@ -2,9 +2,7 @@
 
 #include "engines/sqlite/schema.hpp"
 #include "runtime/log.hpp"
-
-#include <boost/asio/co_spawn.hpp>
-#include <boost/asio/use_awaitable.hpp>
+#include "runtime/run_on.hpp"
 
 #include <sqlite3.h>
 
@@ -64,7 +62,7 @@ result<void> writer::start() {
 
 awaitable<void> writer::close() {
     co_await queue_.close();
-    co_await asio::co_spawn(thread_.get_executor(), last_checkpoint(), asio::use_awaitable);
+    co_await run_on(thread_.get_executor(), last_checkpoint());
 }
 
 awaitable<void> writer::last_checkpoint() {
