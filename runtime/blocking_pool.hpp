@@ -3,12 +3,13 @@
 
 #include "runtime/awaitable.hpp"
 #include "runtime/semaphore.hpp"
+#include "runtime/waiter.hpp"
 
-#include <boost/asio/co_spawn.hpp>
+#include <boost/asio/post.hpp>
 #include <boost/asio/thread_pool.hpp>
-#include <boost/asio/use_awaitable.hpp>
-
 #include <cstddef>
+#include <exception>
+#include <optional>
 #include <type_traits>
 #include <utility>
 
@@ -24,20 +25,46 @@ public:
     // Runs call() on a pool thread and resumes the caller on its own executor with the value, or
     // with the exception that it threw. Cancelled while waiting for room: throws, call() did not
     // run. Afterwards it completes.
-    // Any executor. Name a capturing lambda on the line before and move it in (g++ 12).
+    // Any executor, which outlives the call. Name a capturing lambda on the line before and move it
+    // in (g++ 12).
     template <class Call>
     awaitable<std::invoke_result_t<Call&>> run(Call call) {
+        using value_type = std::invoke_result_t<Call&>;
         const semaphore::permit room = co_await room_.acquire();
-        auto executor_of_pool = threads_.get_executor();
-        co_return co_await asio::co_spawn(executor_of_pool, invoke(std::move(call)),
-                                          asio::use_awaitable);
+        ending<value_type> end;
+        waiter self;
+        // Not co_spawn: its cancellation reaches into a coroutine that runs on another thread.
+        const auto link = [this, &call, &end, &self] {
+            asio::post(threads_, [&call, &end, &self] {
+                end.of(call);
+                self.resume();
+            });
+        };
+        const auto withdraw = [] { return false; };
+        co_await park(self, link, withdraw);
+        if (end.failure) std::rethrow_exception(end.failure);
+        if constexpr (!std::is_void_v<value_type>) co_return std::move(*end.value);
     }
 
 private:
-    template <class Call>
-    static awaitable<std::invoke_result_t<Call&>> invoke(Call call) {
-        co_return call();
-    }
+    // How a call ended: with its value, or with the exception that it threw.
+    template <class T>
+    struct ending {
+        std::conditional_t<std::is_void_v<T>, bool, std::optional<T>> value{};
+        std::exception_ptr failure;
+
+        template <class Call>
+        void of(Call& call) noexcept {
+            try {
+                if constexpr (std::is_void_v<T>)
+                    call();
+                else
+                    value.emplace(call());
+            } catch (...) {  // tidy: kept, and thrown where the caller waits
+                failure = std::current_exception();
+            }
+        }
+    };
 
     semaphore room_;
     asio::thread_pool threads_;

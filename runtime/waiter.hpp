@@ -2,7 +2,8 @@
 //
 // The state of a waiter: made -> linked (park() put it into its owner's wait_list) -> taken out, by
 // whoever wakes it or by its own cancellation -> resumed, exactly once. The list is guarded by its
-// owner's mutex; whoever takes a waiter out of the list, under that mutex, is the one that resumes it.
+// owner's mutex; whoever takes a waiter out of the list, under that mutex, is the one that resumes
+// it.
 #pragma once
 
 #include "runtime/awaitable.hpp"
@@ -15,7 +16,6 @@
 #include <boost/asio/cancellation_type.hpp>
 #include <boost/asio/error.hpp>
 #include <boost/asio/use_awaitable.hpp>
-
 #include <cstddef>
 #include <utility>
 
@@ -61,14 +61,16 @@ private:
 
 // Suspends the calling coroutine until somebody resumes `self`, which lives in its frame.
 //
-// link() runs once the coroutine can be resumed; it puts `self` into a list (or resumes it at once).
-// Cancellation calls withdraw() on the coroutine's executor: true means that it took `self` out of
-// the list, and the wait ends with operation_aborted; false, that somebody else did and will resume.
+// link() runs once the coroutine can be resumed; it puts `self` into a list (or resumes it at
+// once). Cancellation calls withdraw() on the coroutine's executor: true means that it took `self`
+// out of the list, and the wait ends with operation_aborted; false, that somebody else did and will
+// resume.
 template <class Link, class Withdraw>
 awaitable<void> park(waiter& self, Link link, Withdraw withdraw) {
     auto initiate = [&self, &link, &withdraw](auto handler) {
         self.home_ = asio::get_associated_executor(handler);
-        self.handler_ = std::move(handler);
+        // Not by assignment, which in Boost 1.81 wraps a handler in itself for ever.
+        asio::any_completion_handler<void(error_code)>(std::move(handler)).swap(self.handler_);
         auto slot = asio::get_associated_cancellation_slot(self.handler_);
         if (slot.is_connected()) {
             slot.assign([&self, &withdraw](asio::cancellation_type) {
