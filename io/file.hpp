@@ -1,13 +1,13 @@
 // The one seam between cairn and its files: a file, and the file system that opens it.
 //
-// Three things stand behind it: the io_uring ring (ring_file_system), a thread pool for where io_uring
-// is refused (pool_file_system), and a twin in memory with a fault plan (memory_file_system). The same
-// tests run on all three, and the fault suites decorate any of them.
+// Three things stand behind it: the io_uring ring (ring_file_system), a thread pool for where
+// io_uring is refused (pool_file_system), and a twin in memory with a fault plan
+// (memory_file_system). The same tests run on all three, and the fault suites decorate any of them.
 //
-// All calls may be awaited from any executor and resume the caller there. None can be taken back once
-// it began: a cancelled caller still waits for the end of its operation and gets its result
-// (`completes`), because the kernel owns the bytes until then. Operations keep their buffer and their
-// file alive themselves. Nothing here orders operations: await one before you start the next.
+// All calls may be awaited from any executor and resume the caller there. None can be taken back
+// once it began: a cancelled caller still waits for the end of its operation and gets its result
+// (`completes`), because the kernel owns the bytes until then. Operations keep their buffer and
+// their file alive themselves. Nothing here orders operations: await one before you start the next.
 #pragma once
 
 #include "runtime/awaitable.hpp"
@@ -32,8 +32,8 @@ public:
     // suspending when they are in memory already.
     virtual awaitable<result<buffer>> read_at(std::uint64_t offset, std::size_t size_bytes) = 0;
 
-    // As read_at(), but never waits and may be called from any thread: nothing when the bytes are not
-    // all in memory.
+    // As read_at(), but never waits and may be called from any thread: nothing when the bytes are
+    // not all in memory.
     virtual std::optional<buffer> try_read_at(std::uint64_t offset, std::size_t size_bytes) = 0;
 
     // Writes all of `bytes` (short transfers and EINTR are repeated) or fails; after a failure any
@@ -44,8 +44,8 @@ public:
     // second sync would lie (SAFETY.md R6).
     virtual awaitable<result<void>> sync() = 0;
 
-    // Takes the space of [0, size_bytes) now and makes the file that long, so that later writes change
-    // no metadata and cannot run out of space. A file system that cannot do so is success.
+    // Takes the space of [0, size_bytes) now and makes the file that long, so that later writes
+    // change no metadata and cannot run out of space. A file system that cannot do so is success.
     virtual awaitable<result<void>> preallocate(std::uint64_t size_bytes) = 0;
 
     // Gives the space of a range back; it reads as zeros. Where that cannot be done: success.

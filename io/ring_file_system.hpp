@@ -1,0 +1,28 @@
+// Files through io_uring, one ring on each loop thread of the runtime.
+//
+// An operation that is awaited on a loop thread runs on that thread's ring. Awaited elsewhere (an
+// embedder's executor, the pool, an engine's own thread) it is posted to one of the runtime's
+// rings, in turn, and its caller resumes on its own executor.
+#pragma once
+
+#include "io/posix_file_system.hpp"
+#include "io/ring.hpp"
+
+#include <atomic>
+
+namespace cairn {
+
+class ring_file_system final : public posix_file_system {
+public:
+    // Makes a ring on each loop thread. Throws system_error when the kernel refuses.
+    explicit ring_file_system(runtime& on);
+
+    std::string name() const override { return "io_uring"; }
+    awaitable<operation> perform(operation work) override;
+
+private:
+    std::vector<ring*> rings_;
+    std::atomic<std::size_t> turn_{0};
+};
+
+}  // namespace cairn
