@@ -1,0 +1,63 @@
+// One answer on its way to a client: its status, its fields, and what its body is.
+//
+// Filled in by a route and sent by the connection, which adds what belongs to the connection: Date,
+// Content-Length, Connection. Made to be filled again and again without allocating.
+#pragma once
+
+#include "engines/blob_id.hpp"
+#include "engines/source.hpp"
+
+#include <cstdint>
+#include <memory>
+#include <string>
+#include <string_view>
+
+namespace cairn {
+
+std::string_view reason_phrase(int status) noexcept;
+
+class response {
+public:
+    // Forgets everything of the answer before.
+    void start(int status);
+
+    int status() const noexcept { return status_; }
+    std::uint64_t body_bytes() const noexcept { return body_bytes_; }
+
+    void field(std::string_view name, std::string_view value);
+    void field(std::string_view name, std::uint64_t value);
+    // Lines that are complete already, each with its CRLF.
+    void raw_fields(std::string_view lines) { fields_ += lines; }
+
+    // The body is one of: nothing, a text, or a source that gives exactly `size_bytes`.
+    void text(std::string_view content_type, std::string text);
+    void stream(std::unique_ptr<source> body, std::uint64_t size_bytes);
+    // HEAD of a blob: its length without its bytes.
+    void length_only(std::uint64_t size_bytes) noexcept { body_bytes_ = size_bytes; }
+
+    // After this answer the connection is closed, whatever the client wants.
+    void close_connection() noexcept { closes_ = true; }
+    bool closes_connection() const noexcept { return closes_; }
+
+    const std::string& text_body() const noexcept { return text_; }
+    source* stream_body() const noexcept { return stream_.get(); }
+    // Lets go of what the body is made of, once it is sent.
+    void release() noexcept { stream_.reset(); }
+
+    // Writes the head as it goes out, its empty line included. `keep` is what happens to the
+    // connection; `say_keep`, that the client has to be told so (HTTP/1.0).
+    void write_head(std::string& out, bool keep, bool say_keep) const;
+
+private:
+    int status_ = 0;
+    bool closes_ = false;
+    std::string fields_;
+    std::uint64_t body_bytes_ = 0;
+    std::string text_;
+    std::unique_ptr<source> stream_;
+};
+
+// ETag, Repr-Digest and the constant fields of every answer about a blob (HTTP.md section 3).
+void add_blob_fields(response& answer, const blob_id& id);
+
+}  // namespace cairn
