@@ -31,7 +31,7 @@ void memory_image::write(std::uint64_t offset, byte_view bytes) {
         std::memcpy(pages_[at / page_bytes].data() + within, bytes.data() + done, piece);
         done += piece;
     }
-    size_ = std::max(size_, offset + bytes.size());
+    if (!bytes.empty()) size_ = std::max(size_, offset + bytes.size());
 }
 
 void memory_image::resize(std::uint64_t size_bytes) {

@@ -1,12 +1,9 @@
 // The contract of io/file.hpp, promise by promise, on everything that stands behind it.
-#include "runtime/channel.hpp"
 #include "runtime/task_scope.hpp"
 #include "tests/io/backends.hpp"
 
 #include <array>
 #include <atomic>
-#include <boost/asio/bind_cancellation_slot.hpp>
-#include <boost/asio/cancellation_signal.hpp>
 #include <boost/asio/post.hpp>
 #include <boost/asio/this_coro.hpp>
 #include <boost/asio/use_awaitable.hpp>
@@ -33,7 +30,8 @@ void run_on(awaitable<void> (*body)(file_system&, path, Args...), Args... args) 
 }
 
 awaitable<void> write_and_read(file_system& files, path root) {
-    for (const std::size_t size : {1, 511, 4096, 65536, 1048579}) {
+    static constexpr std::array<std::size_t, 5> sizes = {1, 511, 4096, 65536, 1048579};
+    for (const std::size_t size : sizes) {
         const path name = root / std::to_string(size);
         const shared_file f = co_await make(files, name);
         const buffer wanted = pattern(size);
