@@ -18,10 +18,10 @@ namespace cairn::test {
 namespace {
 
 // From now on one system call of this thread fails with EPERM.
-bool forbid(unsigned call) {
+bool forbid(int call) {
     sock_filter program[] = {
         BPF_STMT(BPF_LD | BPF_W | BPF_ABS, offsetof(seccomp_data, nr)),
-        BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, call, 0, 1),
+        BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, static_cast<unsigned>(call), 0, 1),
         BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_ERRNO | EPERM),
         BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_ALLOW),
     };
@@ -37,7 +37,7 @@ struct choice_made {
     bool ring_threw = false;
 };
 
-choice_made choose_without(unsigned call) {
+choice_made choose_without(int call) {
     choice_made made;
     runtime on(two_threads());
     std::thread([&made, &on, call] {
@@ -79,7 +79,7 @@ TEST_CASE(
 
 TEST_CASE("open_file_system: a sandbox that admits the set-up and refuses the rest is noticed") {
     if (!ring_available()) return;
-    for (const unsigned call : {SYS_io_uring_register, SYS_io_uring_enter}) {
+    for (const int call : {SYS_io_uring_register, SYS_io_uring_enter}) {
         const auto made = choose_without(call);
         if (!made.forbidden) continue;
         CHECK(made.automatic == "thread pool");
