@@ -1,5 +1,6 @@
 // kill -9 at random moments under load: what was acknowledged is there after every restart, and the
 // restart takes no longer with a full store.
+#include "tests/fault/audit.hpp"
 #include "tests/fault/crash_counts.hpp"
 #include "tests/fault/expect_nothing.hpp"
 #include "tests/fault/ledger.hpp"
@@ -86,6 +87,7 @@ TEST_CASE("kill -9 under load: nothing acknowledged is lost, nothing deleted com
     expect_nothing(broken_promises(server.port(), all));
     expect_nothing(broken_listing(server.port(), all));
     CHECK(server.stop().status == 0);
+    expect_nothing(unaccounted(data_dir));
     MESSAGE(rounds << " kills, " << all.size() << " blobs, slowest start " << slowest_start.count()
                    << " ms");
 }
