@@ -183,13 +183,15 @@ ring::~ring() = default;
 
 awaitable<operation> ring::run(operation work) {
     if (work.finished()) co_return work;
-    auto initiate = [this, &work](auto caller) {
+    handover home_coming;
+    auto initiate = [this, &work, &home_coming](auto caller) {
         executor home = asio::get_associated_executor(caller);
-        start({std::move(work), std::move(home), std::move(caller)});
+        start({std::move(work), std::move(home), std::move(caller), &home_coming});
     };
     auto ended =
         co_await asio::async_initiate<const asio::use_awaitable_t<executor>, void(operation)>(
             initiate, asio::use_awaitable);
+    home_coming.wait();
     co_return ended;
 }
 
@@ -269,8 +271,8 @@ void ring::end_call(std::size_t slot, int answer) {
     ended.work.advance(answer);
     if (!ended.work.finished()) return waiting_.push_back(std::move(ended));
     // Never resumed from in here: the caller's next operation would recurse into the ring.
-    const executor home = std::move(ended.home);
-    asio::post(home, [caller = std::move(ended.caller), work = std::move(ended.work)]() mutable {
+    ended.home_coming->post(std::move(ended.home), [caller = std::move(ended.caller),
+                                                    work = std::move(ended.work)]() mutable {
         std::move(caller)(std::move(work));
     });
 }

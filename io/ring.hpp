@@ -22,6 +22,7 @@
 
 #include "io/operation.hpp"
 #include "runtime/awaitable.hpp"
+#include "runtime/handover.hpp"
 
 #include <boost/asio/any_completion_handler.hpp>
 #include <boost/asio/execution_context.hpp>
@@ -75,6 +76,7 @@ private:
         operation work;
         executor home;
         asio::any_completion_handler<void(operation)> caller;
+        handover* home_coming = nullptr;  // in the caller's frame
     };
 
     void shutdown() override;

@@ -1,16 +1,11 @@
 #include "runtime/waiter.hpp"
 
-#include "runtime/check.hpp"
-
-#include <boost/asio/post.hpp>
-
 #include <utility>
 
 namespace cairn {
 
 void waiter::resume(error_code ec) {
-    const executor home = std::move(home_);
-    asio::post(home, [handler = std::move(handler_), ec]() mutable {
+    home_coming_.post(std::move(home_), [handler = std::move(handler_), ec]() mutable {
         // A cancellation_slot belongs to the coroutine's executor, where this runs.
         asio::get_associated_cancellation_slot(handler).clear();
         std::move(handler)(ec);

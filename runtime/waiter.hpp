@@ -8,6 +8,7 @@
 
 #include "runtime/awaitable.hpp"
 #include "runtime/error.hpp"
+#include "runtime/handover.hpp"
 
 #include <boost/asio/any_completion_handler.hpp>
 #include <boost/asio/associated_cancellation_slot.hpp>
@@ -38,6 +39,7 @@ private:
 
     executor home_;
     asio::any_completion_handler<void(error_code)> handler_;
+    handover home_coming_;
     waiter* previous_ = nullptr;
     waiter* next_ = nullptr;
 };
@@ -81,6 +83,7 @@ awaitable<void> park(waiter& self, Link link, Withdraw withdraw) {
     };
     co_await asio::async_initiate<const asio::use_awaitable_t<executor>, void(error_code)>(
         initiate, asio::use_awaitable);
+    self.home_coming_.wait();  // not after an error: that comes from this very executor
 }
 
 }  // namespace cairn
