@@ -88,7 +88,7 @@ void response::stream(std::unique_ptr<source> body, std::uint64_t size_bytes) {
     body_bytes_ = size_bytes;
 }
 
-void response::write_head(std::string& out, bool keep, bool say_keep) const {
+void response::write_head(std::string& out, const head_frame& frame) const {
     out.assign("HTTP/1.1 ");
     out.append(fmt::format_int(status_).c_str()).append(" ");
     out.append(reason_phrase(status_)).append("\r\n");
@@ -96,12 +96,12 @@ void response::write_head(std::string& out, bool keep, bool say_keep) const {
     if (has_length(status_)) {
         out.append("Content-Length: ").append(fmt::format_int(body_bytes_).c_str()).append("\r\n");
     }
-    if (!keep) {
+    if (!frame.keep) {
         out.append("Connection: close\r\n");
-    } else if (say_keep) {
+    } else if (frame.say_keep) {
         out.append("Connection: keep-alive\r\n");
     }
-    out.append(fields_).append("\r\n");
+    out.append(fields_).append(frame.lines).append("\r\n");
 }
 
 void add_blob_fields(response& answer, const blob_id& id) {

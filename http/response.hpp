@@ -16,6 +16,13 @@ namespace cairn {
 
 std::string_view reason_phrase(int status) noexcept;
 
+// What the connection adds to an answer's head.
+struct head_frame {
+    bool keep = true;          // what happens to the connection afterwards
+    bool say_keep = false;     // HTTP/1.0: the client has to be told
+    std::string_view lines{};  // further fields, each with its CRLF
+};
+
 class response {
 public:
     // Forgets everything of the answer before.
@@ -44,9 +51,8 @@ public:
     // Lets go of what the body is made of, once it is sent.
     void release() noexcept { stream_.reset(); }
 
-    // Writes the head as it goes out, its empty line included. `keep` is what happens to the
-    // connection; `say_keep`, that the client has to be told so (HTTP/1.0).
-    void write_head(std::string& out, bool keep, bool say_keep) const;
+    // Writes the head as it goes out, its empty line included.
+    void write_head(std::string& out, const head_frame& frame) const;
 
 private:
     int status_ = 0;

@@ -1,0 +1,77 @@
+#include "http/access.hpp"
+
+#include "http/grammar.hpp"
+
+namespace cairn {
+namespace {
+
+// Without the port, and without the brackets of an IPv6 address.
+std::string_view host_name(std::string_view host) noexcept {
+    if (host.starts_with('[')) {
+        const std::size_t end = host.find(']');
+        return end == std::string_view::npos ? std::string_view() : host.substr(1, end - 1);
+    }
+    return host.substr(0, host.find(':'));
+}
+
+}  // namespace
+
+bool is_loopback_address(std::string_view address) noexcept {
+    return address == "::1" || address.starts_with("127.") ||
+           (iequals(address.substr(0, 7), "::ffff:") && address.substr(7).starts_with("127."));
+}
+
+access_rules::access_rules(const http_settings& settings, std::string_view address)
+    : address_(address),
+      cors_origin_(settings.cors_origin),
+      loopback_(is_loopback_address(address)) {
+    if (cors_origin_.empty()) return;
+    cors_fields_ = "Access-Control-Allow-Origin: " + cors_origin_ +
+                   "\r\nAccess-Control-Expose-Headers: Content-Range, Content-Length, ETag, "
+                   "Accept-Ranges, Repr-Digest\r\n";
+    if (cors_origin_ != "*") cors_fields_ += "Vary: Origin\r\n";
+}
+
+std::optional<access_refusal> access_rules::judge(const request_head& request,
+                                                  const request_target& target) const {
+    // Elsewhere names are the business of whoever runs the network.
+    if (!loopback_) return std::nullopt;
+    const auto field = request.find(field_name::host);
+    const std::string_view host = target.authority.value_or(field.value_or(""));
+    if ((field || target.authority) && !is_known_host(host)) {
+        return access_refusal{403, "unknown-host",
+                              "this server is reached as localhost or by the address that it "
+                              "listens on"};
+    }
+    const bool reading =
+        request.method() == http_method::get || request.method() == http_method::head;
+    const auto origin = request.find(field_name::origin);
+    if (!reading && origin && request.method() != http_method::options &&
+        !is_trusted_origin(*origin, host)) {
+        return access_refusal{403, "cross-site",
+                              "a page of another site may not change anything here; "
+                              "--cors-origin allows one"};
+    }
+    return std::nullopt;
+}
+
+std::string_view access_rules::cors_fields(const request_head& request) const noexcept {
+    if (cors_origin_.empty()) return {};
+    const auto origin = request.find(field_name::origin);
+    if (!origin || (cors_origin_ != "*" && *origin != cors_origin_)) return {};
+    return cors_fields_;
+}
+
+bool access_rules::is_known_host(std::string_view host) const noexcept {
+    const std::string_view name = host_name(host);
+    return iequals(name, "localhost") || name == address_ || is_loopback_address(name);
+}
+
+bool access_rules::is_trusted_origin(std::string_view origin,
+                                     std::string_view host) const noexcept {
+    if (cors_origin_ == "*" || origin == cors_origin_) return true;
+    constexpr std::string_view scheme = "http://";
+    return origin.starts_with(scheme) && iequals(origin.substr(scheme.size()), host);
+}
+
+}  // namespace cairn

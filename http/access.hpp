@@ -1,0 +1,51 @@
+// Who may do what: the one function that decides about every request before its route sees it.
+//
+// Today it keeps web pages out of a server that only this machine should reach (DNS rebinding,
+// requests across sites) and answers what browsers ask; tokens and scopes belong here as well.
+#pragma once
+
+#include "http/head.hpp"
+#include "http/settings.hpp"
+#include "http/target.hpp"
+
+#include <optional>
+#include <string>
+#include <string_view>
+
+namespace cairn {
+
+struct access_refusal {
+    int status = 403;
+    std::string_view type;
+    std::string_view detail;  // literals
+};
+
+// Immutable, so any thread.
+class access_rules {
+public:
+    // `address` is the IP address that the server listens on.
+    access_rules(const http_settings& settings, std::string_view address);
+
+    // Nothing when the request may go on.
+    std::optional<access_refusal> judge(const request_head& request,
+                                        const request_target& target) const;
+
+    // The fields by which an answer tells a browser that the page may read it; often none.
+    std::string_view cors_fields(const request_head& request) const noexcept;
+
+    bool is_loopback() const noexcept { return loopback_; }
+
+private:
+    bool is_known_host(std::string_view host) const noexcept;
+    bool is_trusted_origin(std::string_view origin, std::string_view host) const noexcept;
+
+    std::string address_;
+    std::string cors_origin_;
+    std::string cors_fields_;
+    bool loopback_;
+};
+
+// Whether an IP address is one that only this machine reaches.
+bool is_loopback_address(std::string_view address) noexcept;
+
+}  // namespace cairn

@@ -1,0 +1,96 @@
+#include "http/routes.hpp"
+
+namespace cairn {
+namespace {
+
+constexpr std::string_view blobs_path = "/blobs";
+
+// An awaitable for what is answered already.
+awaitable<void> answered() { co_return; }
+
+awaitable<void> refused(exchange& x, int status, std::string_view type, std::string_view detail) {
+    x.refuse(status, type, detail);
+    return answered();
+}
+
+bool is_read(http_method method) noexcept {
+    return method == http_method::get || method == http_method::head;
+}
+
+// What OPTIONS, and a method that a resource does not know, are told.
+awaitable<void> tell_methods(exchange& x, std::string_view methods) {
+    if (x.request.method() == http_method::options) {
+        x.answer.start(204);
+        x.answer.field("Allow", methods);
+        if (!x.server.rules.cors_fields(x.request).empty()) {
+            x.answer.field("Access-Control-Allow-Methods", methods);
+            x.answer.field("Access-Control-Allow-Headers",
+                           "Content-Type, Range, If-Match, If-None-Match, If-Range, Repr-Digest, "
+                           "Content-Digest, Want-Digest");
+            x.answer.field("Access-Control-Max-Age", "86400");
+        }
+    } else {
+        x.refuse(405, "method-not-allowed", "the resource does not know this method");
+        x.answer.field("Allow", methods);
+    }
+    return answered();
+}
+
+awaitable<void> route_blob(exchange& x, std::string_view name) {
+    const auto id = parse_blob_name(name);
+    if (!id) {
+        return refused(x, 400, "malformed-id",
+                       "an id is 64 lower-case hex digits, alone or behind `sha256:`");
+    }
+    switch (x.request.method()) {
+        case http_method::get: return get_blob(x, *id);
+        case http_method::head: return head_blob(x, *id);
+        case http_method::put: return put_blob(x, *id);
+        case http_method::del: return delete_blob(x, *id);
+        default: return tell_methods(x, "GET, HEAD, PUT, DELETE, OPTIONS");
+    }
+}
+
+awaitable<void> route_blobs(exchange& x) {
+    if (is_read(x.request.method())) return list_blobs(x);
+    if (x.request.method() == http_method::post) return post_blob(x);
+    return tell_methods(x, "GET, HEAD, POST, OPTIONS");
+}
+
+// The routes that people and supervisors watch. They answer, but for /metrics and /readyz's
+// verdict, also while the store is not open.
+awaitable<void> route_service(exchange& x) {
+    const std::string_view path = x.target.path;
+    const bool health = path == "/healthz";
+    const bool status = path == "/status";
+    const bool ready = path == "/readyz";
+    if (!health && !status && !ready && path != "/metrics") {
+        return refused(x, 404, "not-found", "no such resource");
+    }
+    if (!is_read(x.request.method())) return tell_methods(x, "GET, HEAD, OPTIONS");
+    if (ready) return get_readiness(x);
+    if (status) return get_status(x);
+    health ? get_health(x) : get_metrics(x);
+    return answered();
+}
+
+}  // namespace
+
+awaitable<void> route(exchange& x) {
+    if (const auto refusal = x.server.rules.judge(x.request, x.target)) {
+        return refused(x, refusal->status, refusal->type, refusal->detail);
+    }
+    const std::string_view path = x.target.path;
+    if (path == "*" && x.request.method() == http_method::options) {
+        return tell_methods(x, "GET, HEAD, PUT, POST, DELETE, OPTIONS");
+    }
+    if (!path.starts_with(blobs_path)) return route_service(x);
+    const std::string_view rest = path.substr(blobs_path.size());
+    if (!rest.empty() && rest.front() != '/') return route_service(x);
+    if (x.server.store.load(std::memory_order_acquire) == nullptr) {
+        return refused(x, 503, "starting", "the store is being opened");
+    }
+    return rest.empty() ? route_blobs(x) : route_blob(x, rest.substr(1));
+}
+
+}  // namespace cairn

@@ -1,0 +1,43 @@
+// One body on its way to a server: PUT when its id is claimed, else POST.
+//
+// A body over one window whose id is known is announced with `Expect: 100-continue`, so that a
+// server that has it already says so before it is sent.
+#pragma once
+
+#include "engines/blob_id.hpp"
+#include "engines/source.hpp"
+#include "http/connection_pool.hpp"
+
+#include <optional>
+#include <string>
+
+namespace cairn {
+
+class upload {
+public:
+    // Both outlive the upload.
+    upload(connection_pool& pool, source& body, std::optional<blob_id> claim);
+
+    // Sends head and body and reads the final reply, which may come before the body's end. As long
+    // as only the first window was taken, a connection that the server had closed is replaced. The
+    // error of the body, of the socket, or of a reply that does not come. Cancelled: throws; the
+    // server may have stored the blob if all of it was sent.
+    awaitable<result<reply>> send();
+
+private:
+    awaitable<result<reply>> send_on(reply to);
+    awaitable<result<reply>> send_rest(reply to, buffer window);
+    awaitable<result<reply>> read_final(reply to);
+    awaitable<result<void>> send_window(client_connection& to, const buffer& window);
+    std::string make_head() const;
+
+    connection_pool& pool_;
+    source& body_;
+    const std::optional<blob_id> claim_;
+    buffer first_;
+    bool chunked_ = false;
+    bool expects_ = false;
+    bool whole_ = false;  // the first window is all of it
+};
+
+}  // namespace cairn
