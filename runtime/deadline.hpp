@@ -4,9 +4,9 @@
 #include "runtime/awaitable.hpp"
 #include "runtime/result.hpp"
 
-#include <boost/asio/experimental/awaitable_operators.hpp>
-
 #include <chrono>
+#include <exception>
+#include <optional>
 #include <utility>
 
 namespace cairn {
@@ -17,15 +17,26 @@ using deadline = std::chrono::steady_clock::time_point;
 awaitable<void> sleep_until(deadline at);
 awaitable<void> sleep_for(std::chrono::steady_clock::duration time);
 
+// Runs `work` until it ends, or cancels it (terminal) at the deadline and waits for its end; true
+// when it ended by itself. Throws what work threw, but for the cancellation at the deadline; throws
+// when cancelled.
+awaitable<bool> ended_before(deadline at, awaitable<void> work);
+
 // What `work` answers, or errc::timed_out when the deadline comes first: then work is cancelled
-// (terminal) and this returns once it has ended; what that leaves behind is written at work.
-// For waits on cancellable things; the request path of http/ has one timer a connection instead.
+// (terminal) and this returns once it has ended; what that leaves behind is written at work. What
+// it answers after that is dropped, what it throws is thrown. For waits on cancellable things; the
+// request path of http/ has one timer a connection instead.
 template <class T>
 awaitable<result<T>> before(deadline at, awaitable<result<T>> work) {
-    using namespace asio::experimental::awaitable_operators;
-    auto first = co_await (std::move(work) || sleep_until(at));
-    if (first.index() == 1) co_return error_code(errc::timed_out);
-    co_return std::get<0>(std::move(first));
+    std::optional<result<T>> answer;
+    constexpr auto keep = [](awaitable<result<T>> from,
+                             std::optional<result<T>>& to) -> awaitable<void> {
+        auto answered = co_await std::move(from);
+        to.emplace(std::move(answered));
+    };
+    const bool in_time = co_await ended_before(at, keep(std::move(work), answer));
+    if (!in_time) co_return error_code(errc::timed_out);
+    co_return std::move(*answer);
 }
 
 }  // namespace cairn

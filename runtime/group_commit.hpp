@@ -1,25 +1,28 @@
 // Many callers wait, one durable step pays for all of them, and each is answered after that step.
 //
-// A durable step (an fdatasync, a COMMIT) costs the same for one request as for hundreds. So requests
-// that arrive while a step runs gather behind it; when it ends, all that gathered, in the order in
-// which they came and up to the batch limits, are the next batch. Nothing ever waits for a batch to
-// fill: a lone request runs at once, and load alone makes batches large. This is the one idea that the
-// SQLite writer, the segments' data sync and the readers' look-up batches share.
+// A durable step (an fdatasync, a COMMIT) costs the same for one request as for hundreds. So
+// requests that arrive while a step runs gather behind it; when it ends, all that gathered, in the
+// order in which they came and up to the batch limits, are the next batch. Nothing ever waits for a
+// batch to fill: a lone request runs at once, and load alone makes batches large. This is the one
+// idea that the SQLite writer, the segments' data sync and the readers' look-up batches share.
 //
 //     submit() ──> room (queue limit) ──> queue ──> batch ──> step ──> replies, each on its
-//                  waits                  withdrawable        never two at once    caller's executor
+//                  waits                  withdrawable        never two at once    caller's
+//                  executor
 //
 // A step answers for its whole batch with an outcome:
 //   committed  every entry holds its own reply, success or error, and all of it is durable;
-//   untouched  nothing happened: the batch is halved and each half runs again, so that a request that
-//              spoils its batch is found and fails alone (a request untouched alone gets the reply that
-//              the step left in it);
-//   unknown    a sync failed: nobody in the batch is told that it happened, the store's fail_stop is
+//   untouched  nothing happened: the batch is halved and each half runs again, so that a request
+//   that
+//              spoils its batch is found and fails alone (a request untouched alone gets the reply
+//              that the step left in it);
+//   unknown    a sync failed: nobody in the batch is told that it happened, the store's fail_stop
+//   is
 //              tripped, and everyone behind is answered errc::stopped (SAFETY.md R6).
 // A step that throws has the outcome unknown.
 //
-// Threads: submit() from any executor; the step runs on `home`. The caller's executor must outlive its
-// call. Shutdown: await close(), which drains, before destruction (CHECKed).
+// Threads: submit() from any executor; the step runs on `home`. The caller's executor must outlive
+// its call. Shutdown: await close(), which drains, before destruction (CHECKed).
 #pragma once
 
 #include "runtime/awaitable.hpp"
@@ -29,10 +32,11 @@
 #include "runtime/semaphore.hpp"
 #include "runtime/waiter.hpp"
 
+#include <atomic>
 #include <boost/asio/co_spawn.hpp>
 #include <boost/asio/detached.hpp>
-
-#include <atomic>
+#include <boost/asio/post.hpp>
+#include <boost/asio/use_awaitable.hpp>
 #include <cstddef>
 #include <cstdint>
 #include <exception>
@@ -70,9 +74,13 @@ public:
     using cost = std::size_t (*)(const Request&);
 
     // `name` appears in the reason of a stop. The step and `stop` outlive this object's close().
-    group_commit(std::string name, executor home, fail_stop& stop, step run,
-                 group_commit_limits limits = {},
-                 cost bytes_of = [](const Request&) -> std::size_t { return 0; })
+    group_commit(
+        std::string name,
+        executor home,
+        fail_stop& stop,
+        step run,
+        group_commit_limits limits = {},
+        cost bytes_of = [](const Request&) -> std::size_t { return 0; })
         : name_(std::move(name)),
           home_(std::move(home)),
           stop_(stop),
@@ -84,7 +92,10 @@ public:
         batch_.reserve(limits.batch_entries);
     }
 
-    ~group_commit() { CAIRN_CHECK(queue_.empty() && !running_); }
+    ~group_commit() {
+        CAIRN_CHECK(visitors_ == 0);
+        CAIRN_CHECK(!running_);
+    }
 
     // Waits for room, then for the step. The reply that the step left for this request; or
     // errc::closed after close(), errc::stopped once stopped (nothing happened), or
@@ -92,8 +103,9 @@ public:
     // Cancelled before its batch: withdrawn, nothing happened, throws. Cancelled in its batch: it
     // still waits for the reply and returns it, since the step is happening.
     awaitable<result<Reply>> submit(Request request) {
-        if (auto open = admits(); !open) co_return open.error();
-        semaphore::permit room = co_await room_.acquire();
+        const visit inside(*this);
+        if (!inside.admitted()) co_return inside.refusal();
+        const semaphore::permit room = co_await room_.acquire();
         pending self(std::move(request));
         const auto link = [this, &self] { enqueue(self); };
         const auto withdraw = [this, &self] { return take_out(self); };
@@ -104,12 +116,6 @@ public:
     // Refuses what comes from now on with errc::closed; returns when all that was submitted before
     // has its reply and has left. Not cancellable: what is under way completes.
     awaitable<void> close() {
-        {
-            std::lock_guard lock(mutex_);
-            closed_ = true;
-        }
-        // A request holds its room until it has left, so all the room is nobody there.
-        const semaphore::permit everything = co_await room_.acquire(room_.total());
         waiter self;
         const auto link = [this, &self] { enqueue_closer(self); };
         const auto withdraw = [] { return false; };
@@ -125,19 +131,41 @@ private:
         bool queued = false;  // guarded by mutex_
     };
 
-    result<void> admits() {
-        std::lock_guard lock(mutex_);
+    // A caller between the first and the last line of submit(): close() waits for all of them.
+    class visit {
+    public:
+        explicit visit(group_commit& to) : to_(to) {
+            std::lock_guard lock(to_.mutex_);
+            admitted_ = to_.admits();
+            if (!admitted_) return;
+            ++to_.visitors_;
+        }
+        visit(const visit&) = delete;
+        visit& operator=(const visit&) = delete;
+        ~visit() {
+            if (admitted_) to_.leave();
+        }
+        bool admitted() const noexcept { return admitted_.has_value(); }
+        error_code refusal() const noexcept { return admitted_.error(); }
+
+    private:
+        group_commit& to_;
+        result<void> admitted_;
+    };
+
+    result<void> admits() const {
         if (closed_) return errc::closed;
         return stop_.check();
     }
 
     void enqueue(pending& self) {
-        if (auto open = admits(); !open) {
-            self.item.reply = open.error();
-            return self.resume();
-        }
         {
-            std::lock_guard lock(mutex_);
+            std::unique_lock lock(mutex_);
+            if (auto open = admits(); !open) {
+                lock.unlock();
+                self.item.reply = open.error();
+                return self.resume();
+            }
             queue_.push_back(self);
             self.queued = true;
             if (std::exchange(running_, true)) return;
@@ -154,36 +182,49 @@ private:
     }
 
     void enqueue_closer(waiter& self) {
-        {
-            std::lock_guard lock(mutex_);
-            if (running_) return closers_.push_back(self);
-        }
-        self.resume();
+        std::unique_lock lock(mutex_);
+        closed_ = true;
+        closers_.push_back(self);
+        let_closers_go(std::move(lock));
     }
 
-    // Lives while there is work; one at a time. Allocates nothing, so that it cannot fail half-way.
+    void leave() {
+        std::unique_lock lock(mutex_);
+        --visitors_;
+        let_closers_go(std::move(lock));
+    }
+
+    // The last of callers and batches lets those go on who wait in close(), and touches nothing
+    // after that: they may destroy *this.
+    void let_closers_go(std::unique_lock<std::mutex> lock) {
+        if (visitors_ > 0 || running_) return;
+        wait_list closers = std::exchange(closers_, {});
+        lock.unlock();
+        while (waiter* closer = closers.pop_front()) closer->resume();
+    }
+
+    // Lives while there is work; one at a time.
     awaitable<void> run_batches() {
+        // A turn of the loop before each batch: who was answered on this thread, or is about to
+        // submit in this turn, comes along. Without it two halves of the callers take turns.
+        co_await asio::post(asio::use_awaitable);
         while (gather()) {
             co_await run_guarded();
             for (std::size_t i = 0; i < batch_.size(); ++i) {
                 callers_[i]->item.reply = std::move(batch_[i].reply);
                 callers_[i]->resume();
             }
+            co_await asio::post(asio::use_awaitable);
         }
     }
 
     // The next batch, in order of arrival; false, and closers go on, when nobody waits.
     bool gather() {
-        wait_list closers;
-        {
-            std::lock_guard lock(mutex_);
-            fill_batch();
-            running_ = !batch_.empty();
-            if (running_) return true;
-            closers = std::exchange(closers_, {});
-        }
-        // A closer may destroy *this as soon as it goes on.
-        while (waiter* closer = closers.pop_front()) closer->resume();
+        std::unique_lock lock(mutex_);
+        fill_batch();
+        running_ = !batch_.empty();
+        if (running_) return true;
+        let_closers_go(std::move(lock));
         return false;
     }
 
@@ -245,6 +286,7 @@ private:
     std::mutex mutex_;
     bool running_ = false;
     bool closed_ = false;
+    std::size_t visitors_ = 0;
     wait_list queue_;
     wait_list closers_;
     std::vector<pending*> callers_;  // of the running batch; touched on home_ alone
