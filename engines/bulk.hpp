@@ -1,7 +1,8 @@
 // Bulk: the engine that holds byte strings too large for a catalog row.
 //
-// It knows nothing of rows. A byte string is written once, under a locator that is never used again,
-// and is invisible until a catalog row points at it: the row is the only publication (SAFETY.md R1).
+// It knows nothing of rows. A byte string is written once, under a locator that is never used
+// again, and is invisible until a catalog row points at it: the row is the only publication
+// (SAFETY.md R1).
 //
 // Safe for any number of callers on any executor. After a failed sync every call answers
 // errc::stopped. Implement this to plug in an engine of your own; tests/contract/bulk_test.cpp says
@@ -22,15 +23,15 @@
 
 namespace cairn {
 
-// A byte string that is durable and that no row points at yet. While it lives, its bytes are neither
-// moved nor given back (SAFETY.md R2.4).
+// A byte string that is durable and that no row points at yet. While it lives, its bytes are
+// neither moved nor given back (SAFETY.md R2.4).
 class draft {
 public:
     draft(extent stored, bool alone) noexcept : stored_(stored), alone_(alone) {}
     draft(const draft&) = delete;
     draft& operator=(const draft&) = delete;
-    // Gives up an undecided byte string: its bytes are given back, by a way that needs a later commit
-    // to succeed first, because a failed COMMIT may still turn out durable (SAFETY.md R6.2).
+    // Gives up an undecided byte string: its bytes are given back, by a way that needs a later
+    // commit to succeed first, because a failed COMMIT may still turn out durable (SAFETY.md R6.2).
     virtual ~draft() = default;
 
     const extent& stored() const noexcept { return stored_; }
@@ -49,7 +50,8 @@ private:
     bool decided_ = false;
 };
 
-// What a scan finds: a byte string that was once written whole. Whether it lives, the catalog knows.
+// What a scan finds: a byte string that was once written whole. Whether it lives, the catalog
+// knows.
 struct found_record {
     blob_id id;
     extent stored;
@@ -62,14 +64,14 @@ public:
     // For status: "segments on io_uring".
     virtual std::string name() const = 0;
 
-    // Reads the body to its end and answers once its bytes are durable. The body's own error ends the
-    // write; also errc::no_space. Then nothing is kept. Cancelled: the same, throws.
+    // Reads the body to its end and answers once its bytes are durable. The body's own error ends
+    // the write; also errc::no_space. Then nothing is kept. Cancelled: the same, throws.
     virtual awaitable<result<std::unique_ptr<draft>>> write(intake& body) = 0;
 
     // The bytes of a range that lies inside, checked as they come: next() ends with errc::corrupt
-    // instead of a wrong byte. errc::absent when the container is gone, errc::corrupt when the stored
-    // checks are not those of `stored`. The source holds what it reads from: erase() does not cut it
-    // short. Cancelled: throws, nothing is left behind.
+    // instead of a wrong byte. errc::absent when the container is gone, errc::corrupt when the
+    // stored checks are not those of `stored`. The source holds what it reads from: erase() does
+    // not cut it short. Cancelled: throws, nothing is left behind.
     virtual awaitable<result<std::unique_ptr<source>>> read(extent stored, byte_range range) = 0;
 
     // Gives the bytes of a locator that the catalog put into `reclaim` back; offset and length zero

@@ -1,12 +1,13 @@
 // The catalog: the authority on which blobs exist, and the ledger of where their bytes are.
 //
-// Changes are values, gathered into batches that one durable step commits (runtime/group_commit.hpp):
-// a change is answered after that step, and a change that fails fails alone. What a change must do in
-// one transaction is written at its type; SAFETY.md R2 and R4 are kept here.
+// Changes are values, gathered into batches that one durable step commits
+// (runtime/group_commit.hpp): a change is answered after that step, and a change that fails fails
+// alone. What a change must do in one transaction is written at its type; SAFETY.md R2 and R4 are
+// kept here.
 //
-// Safe for any number of callers on any executor. You read your writes: a look-up that begins after a
-// change was answered sees it. After a failed sync every call answers errc::stopped. Implement this to
-// plug in an engine of your own; tests/contract/catalog_test.cpp says whether it holds.
+// Safe for any number of callers on any executor. You read your writes: a look-up that begins after
+// a change was answered sees it. After a failed sync every call answers errc::stopped. Implement
+// this to plug in an engine of your own; tests/contract/catalog_test.cpp says whether it holds.
 #pragma once
 
 #include "engines/blob_id.hpp"
@@ -38,9 +39,10 @@ struct row {
     extent stored() const noexcept { return {*where, size_bytes, checksums_digest}; }
 };
 
-// Publishes a blob. When no row stands, or the standing one is quarantined (then this heals it and the
-// old bytes are dropped as by remove_blob), the bytes become the blob's. Otherwise this put has lost
-// and its bytes are dropped, unless the standing row names its own locator: that is its own success.
+// Publishes a blob. When no row stands, or the standing one is quarantined (then this heals it and
+// the old bytes are dropped as by remove_blob), the bytes become the blob's. Otherwise this put has
+// lost and its bytes are dropped, unless the standing row names its own locator: that is its own
+// success.
 struct put_blob {
     blob_id id;
     std::uint64_t size_bytes = 0;
@@ -50,15 +52,15 @@ struct put_blob {
     bool alone = false;            // `where` is all that its container will ever hold: seals it
 };
 
-// Removes a blob, quarantined or not. A locator in a container that has a segments row is counted as
-// dead there; when a sealed container has nothing live left, it goes into `reclaim` as a whole. A
-// locator elsewhere goes into `reclaim` itself.
+// Removes a blob, quarantined or not. A locator in a container that has a segments row is counted
+// as dead there; when a sealed container has nothing live left, it goes into `reclaim` as a whole.
+// A locator elsewhere goes into `reclaim` itself.
 struct remove_blob {
     blob_id id;
 };
 
-// Takes a blob whose bytes failed a check out of sight, if its row still names the bytes that failed:
-// the locator, or the inline value, which is checked again in the same transaction.
+// Takes a blob whose bytes failed a check out of sight, if its row still names the bytes that
+// failed: the locator, or the inline value, which is checked again in the same transaction.
 struct quarantine_blob {
     blob_id id;
     std::optional<locator> failed_at;
@@ -70,8 +72,8 @@ struct open_segment {
     std::uint64_t segment = 0;
 };
 
-// No record will be added to the segment any more. With nothing live it goes into `reclaim`. Sealing
-// a sealed or unknown segment changes nothing.
+// No record will be added to the segment any more. With nothing live it goes into `reclaim`.
+// Sealing a sealed or unknown segment changes nothing.
 struct seal_segment {
     std::uint64_t segment = 0;
 };
@@ -81,8 +83,8 @@ struct forget_locator {
     locator at;
 };
 
-using change = std::variant<put_blob, remove_blob, quarantine_blob, open_segment, seal_segment,
-                            forget_locator>;
+using change = std::
+    variant<put_blob, remove_blob, quarantine_blob, open_segment, seal_segment, forget_locator>;
 
 struct applied {
     bool changed = false;         // the put won, the blob was removed or quarantined, ...
@@ -102,7 +104,7 @@ struct catalog_counts {
     std::uint64_t blob_count = 0;
     std::uint64_t blob_bytes = 0;
     std::uint64_t segment_count = 0;
-    std::uint64_t end_bytes = 0;   // sums over all segments
+    std::uint64_t end_bytes = 0;  // sums over all segments
     std::uint64_t live_bytes = 0;
     std::uint64_t reclaim_count = 0;
     std::uint64_t quarantined_count = 0;

@@ -1,4 +1,5 @@
-// Checks of a stored byte string: XXH3-64 of each 64 KiB of it, so that a range can be checked alone.
+// Checks of a stored byte string: XXH3-64 of each 64 KiB of it, so that a range can be checked
+// alone.
 //
 // The list lies beside the bytes (a record's trailer, a chunk's row) as little-endian u64; its own
 // XXH3-64, the digest, lies in the blob's row, so that bytes and checks cannot rot alike unnoticed.

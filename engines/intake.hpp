@@ -1,8 +1,8 @@
 // A body on its way in: hands a source's windows on, and knows at their end what they were.
 //
 // Every put goes through one, whoever sent the body, so that nothing unverified gets in (SAFETY.md
-// R1.1, R5). The check of the claim is part of the end: a body that is not what it claimed to be ends
-// with an error instead of an empty window, and no engine ever sees such a body complete.
+// R1.1, R5). The check of the claim is part of the end: a body that is not what it claimed to be
+// ends with an error instead of an empty window, and no engine ever sees such a body complete.
 #pragma once
 
 #include "engines/blob_id.hpp"
@@ -20,9 +20,9 @@ public:
 
     std::optional<std::uint64_t> size() const override { return body_.size(); }
 
-    // Besides the body's own errors: errc::too_large; at the end errc::short_body when it is shorter
-    // than its size() said, errc::malformed when longer, errc::digest_mismatch when it does not hash
-    // to the claim. Cancellation is the body's.
+    // Besides the body's own errors: errc::too_large; at the end errc::short_body when it is
+    // shorter than its size() said, errc::malformed when longer, errc::digest_mismatch when it does
+    // not hash to the claim. Cancellation is the body's.
     awaitable<result<buffer>> next() override;
 
     // The whole body when it ends within limit_bytes; otherwise nothing, and next() will still give

@@ -1,4 +1,5 @@
-// Where a bulk engine keeps one byte string: written once, owned by one put attempt, never used again.
+// Where a bulk engine keeps one byte string: written once, owned by one put attempt, never used
+// again.
 #pragma once
 
 #include <compare>
@@ -7,9 +8,10 @@
 namespace cairn {
 
 struct locator {
-    std::uint64_t container = 0;     // a segment's number, or an upload's key
-    std::uint64_t offset = 0;        // of the record in its container
-    std::uint64_t length_bytes = 0;  // space that the record takes there, trailer and padding included
+    std::uint64_t container = 0;  // a segment's number, or an upload's key
+    std::uint64_t offset = 0;     // of the record in its container
+    std::uint64_t length_bytes =
+        0;  // space that the record takes there, trailer and padding included
 
     friend auto operator<=>(const locator&, const locator&) = default;
 };
@@ -18,7 +20,8 @@ struct locator {
 struct extent {
     locator at;
     std::uint64_t size_bytes = 0;
-    std::uint64_t checksums_digest = 0;  // of the byte string's checksums, see engines/checksums.hpp
+    std::uint64_t checksums_digest =
+        0;  // of the byte string's checksums, see engines/checksums.hpp
 };
 
 }  // namespace cairn

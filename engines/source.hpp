@@ -1,7 +1,7 @@
 // Bytes on their way: a request body, a stored blob, another store's answer.
 //
-// One coroutine at a time reads a source, to its end or not at all. What it refers to (a connection, a
-// file) it keeps alive itself or says who does.
+// One coroutine at a time reads a source, to its end or not at all. What it refers to (a
+// connection, a file) it keeps alive itself or says who does.
 #pragma once
 
 #include "io/file.hpp"
@@ -34,8 +34,9 @@ public:
     // Bytes from its beginning to its end; unknown for a chunked upload.
     virtual std::optional<std::uint64_t> size() const = 0;
 
-    // The next window: 1 to window_bytes bytes, empty at the end. An error ends the source; what came
-    // before it must not be taken for the whole. How cancellation ends it is said where it is made.
+    // The next window: 1 to window_bytes bytes, empty at the end. An error ends the source; what
+    // came before it must not be taken for the whole. How cancellation ends it is said where it is
+    // made.
     virtual awaitable<result<buffer>> next() = 0;
 
     // All that next() has not given yet, when it lies verified in a file.

@@ -10,5 +10,4 @@ namespace cairn {
 }  // namespace cairn
 
 #define CAIRN_CHECK(condition) \
-    (static_cast<bool>(condition) ? void(0) \
-                                  : ::cairn::check_failed(#condition, __FILE__, __LINE__))
+    (static_cast<bool>(condition) ? void(0) : ::cairn::check_failed(#condition, __FILE__, __LINE__))

@@ -1,7 +1,6 @@
 #include "runtime/error.hpp"
 
 #include <boost/system/errc.hpp>
-
 #include <cerrno>
 #include <string>
 
@@ -27,7 +26,7 @@ const char* text_of(errc e) noexcept {
         case errc::already_locked: return "another process owns the store";
         case errc::weak_storage: return "the storage cannot keep the durability promise";
         case errc::incompatible: return "not a store of a format that this build reads";
-        case errc::restored_copy: return "the catalog is older than its folder, see cairn rebuild";
+        case errc::restored_copy: return "the catalog is an older copy than its folder";
         case errc::short_body: return "the body ended before its announced length";
         case errc::unsupported: return "not supported by this engine";
         case errc::unanswered: return "a request was left without a reply";

@@ -8,7 +8,6 @@
 #include <boost/system/error_category.hpp>
 #include <boost/system/error_code.hpp>
 #include <boost/system/error_condition.hpp>
-
 #include <type_traits>
 
 namespace cairn {

@@ -6,19 +6,17 @@
 // batch to fill: a lone request runs at once, and load alone makes batches large. This is the one
 // idea that the SQLite writer, the segments' data sync and the readers' look-up batches share.
 //
-//     submit() ──> room (queue limit) ──> queue ──> batch ──> step ──> replies, each on its
-//                  waits                  withdrawable        never two at once    caller's
-//                  executor
+//     submit() ──> room ──> queue ──> batch ──> step ──> replies
+//                  waits    may be    never two at       each on its
+//                           left      the same time      caller's executor
 //
 // A step answers for its whole batch with an outcome:
 //   committed  every entry holds its own reply, success or error, and all of it is durable;
 //   untouched  nothing happened: the batch is halved and each half runs again, so that a request
-//   that
-//              spoils its batch is found and fails alone (a request untouched alone gets the reply
-//              that the step left in it);
+//              that spoils its batch is found and fails alone (a request untouched alone gets the
+//              reply that the step left in it);
 //   unknown    a sync failed: nobody in the batch is told that it happened, the store's fail_stop
-//   is
-//              tripped, and everyone behind is answered errc::stopped (SAFETY.md R6).
+//              is tripped, and everyone behind is answered errc::stopped (SAFETY.md R6).
 // A step that throws has the outcome unknown.
 //
 // Threads: submit() from any executor; the step runs on `home`. The caller's executor must outlive

@@ -2,10 +2,9 @@
 
 #include "runtime/check.hpp"
 
+#include <new>
 #include <openssl/evp.h>
 #include <xxhash.h>
-
-#include <new>
 
 namespace cairn {
 namespace {

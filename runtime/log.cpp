@@ -1,9 +1,8 @@
 #include "runtime/log.hpp"
 
+#include <memory>
 #include <spdlog/sinks/stdout_sinks.h>
 #include <spdlog/spdlog.h>
-
-#include <memory>
 
 namespace cairn {
 namespace {

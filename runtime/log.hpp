@@ -6,7 +6,6 @@
 #pragma once
 
 #include <fmt/core.h>
-
 #include <string>
 #include <string_view>
 #include <utility>

@@ -1,10 +1,9 @@
 #include "runtime/metrics.hpp"
 
-#include <prometheus/metric_family.h>
-#include <prometheus/text_serializer.h>
-
 #include <algorithm>
 #include <cmath>
+#include <prometheus/metric_family.h>
+#include <prometheus/text_serializer.h>
 #include <sstream>
 #include <utility>
 
@@ -145,7 +144,8 @@ metrics::family& metrics::family_of(const std::string& name, const std::string& 
     return *slot;
 }
 
-counter& metrics::get_counter(const std::string& name, const std::string& help,
+counter& metrics::get_counter(const std::string& name,
+                              const std::string& help,
                               const metric_labels& labels) {
     std::lock_guard lock(mutex_);
     auto& slot = family_of(name, help).counters[labels];
@@ -153,7 +153,8 @@ counter& metrics::get_counter(const std::string& name, const std::string& help,
     return *slot;
 }
 
-histogram& metrics::get_histogram(const std::string& name, const std::string& help,
+histogram& metrics::get_histogram(const std::string& name,
+                                  const std::string& help,
                                   const metric_labels& labels) {
     std::lock_guard lock(mutex_);
     auto& slot = family_of(name, help).histograms[labels];
@@ -161,7 +162,8 @@ histogram& metrics::get_histogram(const std::string& name, const std::string& he
     return *slot;
 }
 
-metrics::gauge_handle metrics::add_gauge(const std::string& name, const std::string& help,
+metrics::gauge_handle metrics::add_gauge(const std::string& name,
+                                         const std::string& help,
                                          std::function<double()> value,
                                          const metric_labels& labels) {
     auto handle = std::make_shared<const std::function<double()>>(std::move(value));

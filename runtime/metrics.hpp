@@ -1,7 +1,8 @@
 // Counts that programs and people watch, in Prometheus' text format.
 //
-// Adding is one relaxed add on a stripe of the calling thread's own; stripes are summed when somebody
-// asks. Names begin with `cairn_` and carry their unit. Objects live as long as their registry.
+// Adding is one relaxed add on a stripe of the calling thread's own; stripes are summed when
+// somebody asks. Names begin with `cairn_` and carry their unit. Objects live as long as their
+// registry.
 #pragma once
 
 #include <array>
@@ -58,14 +59,17 @@ public:
     ~metrics();
 
     // The metric of that name and labels, made at the first call. Any thread.
-    counter& get_counter(const std::string& name, const std::string& help,
+    counter& get_counter(const std::string& name,
+                         const std::string& help,
                          const metric_labels& labels = {});
-    histogram& get_histogram(const std::string& name, const std::string& help,
+    histogram& get_histogram(const std::string& name,
+                             const std::string& help,
                              const metric_labels& labels = {});
     // A value that is asked for at each scrape, on the scraping thread, and must not block. It is
     // asked until the returned handle goes.
     using gauge_handle = std::shared_ptr<const std::function<double()>>;
-    [[nodiscard]] gauge_handle add_gauge(const std::string& name, const std::string& help,
+    [[nodiscard]] gauge_handle add_gauge(const std::string& name,
+                                         const std::string& help,
                                          std::function<double()> value,
                                          const metric_labels& labels = {});
 

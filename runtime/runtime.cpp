@@ -1,8 +1,7 @@
 #include "runtime/runtime.hpp"
 
-#include <pthread.h>
-
 #include <algorithm>
+#include <pthread.h>
 
 namespace cairn {
 

@@ -9,12 +9,11 @@
 #include "runtime/blocking_pool.hpp"
 #include "runtime/metrics.hpp"
 
+#include <atomic>
 #include <boost/asio/co_spawn.hpp>
 #include <boost/asio/executor_work_guard.hpp>
 #include <boost/asio/io_context.hpp>
 #include <boost/asio/use_future.hpp>
-
-#include <atomic>
 #include <cstddef>
 #include <memory>
 #include <string>
@@ -24,8 +23,8 @@
 
 namespace cairn {
 
-// One thread that runs one io_context until it is stopped: a loop thread, or the dedicated thread of
-// an engine whose calls block (then that engine alone runs on it).
+// One thread that runs one io_context until it is stopped: a loop thread, or the dedicated thread
+// of an engine whose calls block (then that engine alone runs on it).
 class loop_thread {
 public:
     explicit loop_thread(std::string name);

@@ -7,7 +7,6 @@
 #include <boost/asio/error.hpp>
 #include <boost/asio/post.hpp>
 #include <boost/system/system_error.hpp>
-
 #include <utility>
 
 namespace cairn {

@@ -1,16 +1,15 @@
 // Owns coroutines that run beside their maker: nothing in cairn is started and forgotten.
 //
 // All members are called, and all children run, on the scope's one-threaded executor. A child that
-// throws stops its siblings, and join() rethrows the first such exception; operation_aborted is how a
-// stopped child ends and no failure. Declare a scope last, so that it goes before what its children
-// use. It is joined before it is destroyed (CHECKed).
+// throws stops its siblings, and join() rethrows the first such exception; operation_aborted is how
+// a stopped child ends and no failure. Declare a scope last, so that it goes before what its
+// children use. It is joined before it is destroyed (CHECKed).
 #pragma once
 
 #include "runtime/awaitable.hpp"
 #include "runtime/waiter.hpp"
 
 #include <boost/asio/cancellation_signal.hpp>
-
 #include <cstddef>
 #include <exception>
 #include <list>

@@ -4,15 +4,13 @@
 
 #include <boost/json.hpp>
 #include <boost/system/errc.hpp>
-
+#include <cerrno>
 #include <fcntl.h>
 #include <linux/magic.h>
 #include <sys/file.h>
 #include <sys/stat.h>
 #include <sys/vfs.h>
 #include <unistd.h>
-
-#include <cerrno>
 #include <utility>
 
 namespace cairn {
@@ -48,33 +46,52 @@ const char* weak_file_system(const std::filesystem::path& path) {
     }
 }
 
+error_code said(error_code why, const char* what, const std::filesystem::path& path) {
+    log_error("store", "cannot {} {}: {}", what, path.string(), why.message());
+    return why;
+}
+
+// A folder whose name is not durable would take everything in it along.
+result<void> sync_parent(const std::filesystem::path& path) {
+    auto clean = std::filesystem::absolute(path).lexically_normal();  // tidy: on the pool
+    if (!clean.has_filename()) clean = clean.parent_path();  // "store/"
+    const auto parent = clean.parent_path();
+    const int descriptor = ::open(parent.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+    if (descriptor < 0) return said(last_system_error(), "open", parent);
+    const bool synced = ::fsync(descriptor) == 0;  // tidy: on the pool
+    const error_code why = last_system_error();
+    ::close(descriptor);
+    if (!synced) return said(why, "sync", parent);
+    return {};
+}
+
 result<void> make_folder(const std::filesystem::path& path) {
-    if (::mkdir(path.c_str(), 0700) == 0 || errno == EEXIST) return {};
-    const error_code ec = last_system_error();
-    log_error("store", "cannot make {}: {}", path.string(), ec.message());
-    return ec;
+    if (::mkdir(path.c_str(), 0700) == 0) return sync_parent(path);
+    if (errno == EEXIST) return {};
+    return said(last_system_error(), "make", path);
 }
 
 result<locked> lock_folder(const std::filesystem::path& path, bool allow_weak_storage) {
     if (auto made = make_folder(path); !made) return made.error();
     const char* const weak = weak_file_system(path);
     if (weak != nullptr && !allow_weak_storage) {
-        log_error("store", "{} is on {}, which cannot keep blobs through a crash; use a local disk, or --allow-weak-storage to go on without that promise",
+        log_error("store",
+                  "{} is on {}, which cannot keep blobs through a crash; use a local disk, or "
+                  "--allow-weak-storage to go on without that promise",
                   path.string(), weak);
         return errc::weak_storage;
     }
     const auto lock_path = path / "lock";
-    const int descriptor = ::open(lock_path.c_str(), O_RDWR | O_CREAT | O_CLOEXEC | O_NOFOLLOW, 0600);
+    const int descriptor =
+        ::open(lock_path.c_str(), O_RDWR | O_CREAT | O_CLOEXEC | O_NOFOLLOW, 0600);
     if (descriptor < 0) {
-        const error_code ec = last_system_error();
-        log_error("store", "cannot open {}: {}", lock_path.string(), ec.message());
-        return ec;
+        return said(last_system_error(), "open", lock_path);
     }
     if (::flock(descriptor, LOCK_EX | LOCK_NB) != 0) {
-        const error_code ec = errno == EWOULDBLOCK ? error_code(errc::already_locked) : last_system_error();
+        const bool taken = errno == EWOULDBLOCK;
+        const error_code why = taken ? error_code(errc::already_locked) : last_system_error();
         ::close(descriptor);
-        log_error("store", "{}: {}", lock_path.string(), ec.message());
-        return ec;
+        return said(why, "lock", lock_path);
     }
     return locked{descriptor, weak != nullptr};
 }
@@ -104,7 +121,8 @@ result<marker> decode(std::string_view text) {
                           incarnation->is_string() && boot->is_int64() &&
                           *version == json::value(format);
     if (!complete) return errc::incompatible;
-    return marker{std::string(incarnation->get_string()), static_cast<std::uint64_t>(boot->get_int64())};
+    return marker{std::string(incarnation->get_string()),
+                  static_cast<std::uint64_t>(boot->get_int64())};
 }
 
 }  // namespace
@@ -114,7 +132,8 @@ folder::folder(file_system& files, std::filesystem::path path, int lock_descript
 
 folder::~folder() { ::close(lock_descriptor_); }
 
-awaitable<result<std::unique_ptr<folder>>> folder::open(runtime& threads, file_system& files,
+awaitable<result<std::unique_ptr<folder>>> folder::open(runtime& threads,
+                                                        file_system& files,
                                                         std::filesystem::path path,
                                                         bool allow_weak_storage) {
     auto lock = [&path, allow_weak_storage] { return lock_folder(path, allow_weak_storage); };
@@ -132,17 +151,22 @@ awaitable<result<void>> folder::join_catalog(std::string incarnation, std::uint6
         if (!text) co_return text.error();
         const auto known = decode(text->text());
         if (!known || known->incarnation != incarnation) {
-            log_error("store", "{} does not belong to this catalog or is of another format", marker_path.string());
+            log_error("store", "{} does not belong to this catalog or is of another format",
+                      marker_path.string());
             co_return errc::incompatible;
         }
         if (boot <= known->boot) {
-            log_error("store", "the catalog is at boot {} and its folder {} at {}: it is an older copy, and opening it would lose what came after; see cairn rebuild", boot, path_.string(), known->boot);
+            log_error("store",
+                      "the catalog is at boot {} and its folder {} at {}: it is an older copy, and "
+                      "opening it would lose what came after; put the newer catalog back",
+                      boot, path_.string(), known->boot);
             co_return errc::restored_copy;
         }
     } else if (in.error() != boost::system::errc::no_such_file_or_directory) {
         co_return in.error();
     }
-    co_return co_await write_marker(encode({std::move(incarnation), boot}));
+    const marker fresh{std::move(incarnation), boot};
+    co_return co_await write_marker(encode(fresh));
 }
 
 // Written beside, synced, then renamed over: after a crash it is the old or the new one.

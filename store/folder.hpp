@@ -20,9 +20,10 @@ namespace cairn {
 class folder {
 public:
     // Makes the folder if it is not there, and locks it for this process until the object goes.
-    // errc::already_locked; errc::weak_storage on tmpfs, NFS, SMB, 9p and FUSE, unless allowed: then
-    // weak() says so. Errors are logged with the path and what a person can do.
-    static awaitable<result<std::unique_ptr<folder>>> open(runtime& threads, file_system& files,
+    // errc::already_locked; errc::weak_storage on tmpfs, NFS, SMB, 9p and FUSE, unless allowed:
+    // then weak() says so. Errors are logged with the path and what a person can do.
+    static awaitable<result<std::unique_ptr<folder>>> open(runtime& threads,
+                                                           file_system& files,
                                                            std::filesystem::path path,
                                                            bool allow_weak_storage);
     ~folder();
@@ -34,8 +35,8 @@ public:
     std::filesystem::path segments_path() const { return path_ / "segments"; }
     bool weak() const noexcept { return weak_; }
 
-    // Called with what the catalog says right after it raised its boot durably: remembers it, durably
-    // (SAFETY.md, everywhere 7). errc::restored_copy when the catalog is behind the folder,
+    // Called with what the catalog says right after it raised its boot durably: remembers it,
+    // durably (SAFETY.md, everywhere 7). errc::restored_copy when the catalog is behind the folder,
     // errc::incompatible when it is another folder's or this folder is of another format.
     awaitable<result<void>> join_catalog(std::string incarnation, std::uint64_t boot);
 

@@ -56,10 +56,10 @@ local_store::local_store(runtime& threads, parts engines, local_store_options op
     : options_(options),
       engines_(std::move(engines)),
       cache_(options.cache_bytes),
-      created_(threads.metrics().get_counter("cairn_puts_total", "Puts answered",
-                                             {{"outcome", "created"}})),
-      present_(threads.metrics().get_counter("cairn_puts_total", "Puts answered",
-                                             {{"outcome", "present"}})),
+      created_(threads.metrics().get_counter(
+          "cairn_puts_total", "Puts answered", {{"outcome", "created"}})),
+      present_(threads.metrics().get_counter(
+          "cairn_puts_total", "Puts answered", {{"outcome", "present"}})),
       reads_(threads.metrics().get_counter("cairn_gets_total", "Blobs opened for reading")),
       misses_(threads.metrics().get_counter("cairn_row_cache_misses_total",
                                             "Look-ups that had to ask the catalog")),
@@ -67,14 +67,16 @@ local_store::local_store(runtime& threads, parts engines, local_store_options op
       quarantines_(threads.metrics().get_counter("cairn_quarantines_total",
                                                  "Blobs whose stored bytes failed a check")),
       cache_gauge_(threads.metrics().add_gauge(
-          "cairn_row_cache_bytes", "Memory of cached rows and inline values",
-          [this] { return static_cast<double>(cache_.size_bytes()); })) {
+          "cairn_row_cache_bytes", "Memory of cached rows and inline values", [this] {
+              return static_cast<double>(cache_.size_bytes());
+          })) {
     if (!engines_.bulk) return;
     reclaimer_ = std::make_unique<reclaimer>(threads.next().get_executor(), *engines_.catalog,
                                              *engines_.bulk, *engines_.stop);
 }
 
-awaitable<std::unique_ptr<local_store>> local_store::open(runtime& threads, parts engines,
+awaitable<std::unique_ptr<local_store>> local_store::open(runtime& threads,
+                                                          parts engines,
                                                           local_store_options options) {
     std::unique_ptr<local_store> made(new local_store(threads, std::move(engines), options));
     if (made->reclaimer_) co_await made->reclaimer_->start();
@@ -114,8 +116,8 @@ awaitable<result<receipt>> local_store::put_inline(const intake& body, buffer va
     co_return co_await publish(std::move(what));
 }
 
-// The blob is there, so its body is checked and dropped. It may go while the body arrives, for minutes;
-// so the answer is that of a look-up after the last byte (SAFETY.md R1.4).
+// The blob is there, so its body is checked and dropped. It may go while the body arrives, for
+// minutes; so the answer is that of a look-up after the last byte (SAFETY.md R1.4).
 awaitable<result<receipt>> local_store::put_again(intake& body, blob_id id) {
     auto drained = co_await body.drain();
     if (!drained) co_return drained.error();
@@ -178,8 +180,8 @@ awaitable<result<std::unique_ptr<source>>> local_store::get(blob_id id, byte_ran
     co_return co_await open_bulk(blob, *part);
 }
 
-// Bytes that are gone or bad may only mean that the blob was removed or healed since its row was read:
-// looked up again until the row repeats the locator that failed (SAFETY.md R4.3).
+// Bytes that are gone or bad may only mean that the blob was removed or healed since its row was
+// read: looked up again until the row repeats the locator that failed (SAFETY.md R4.3).
 awaitable<result<std::unique_ptr<source>>> local_store::open_bulk(row_ptr of, byte_range range) {
     while (true) {
         auto opened = co_await engines_.bulk->read(of->stored(), range);

@@ -1,8 +1,8 @@
 // The store on this machine: a catalog says which blobs exist, a bulk engine holds the large ones.
 //
-// A blob up to inline_bytes_max lies in its catalog row; a larger one in bulk, written and synced before
-// its row is committed, and the row before the answer (SAFETY.md R1). What this class adds to its engines
-// is the routing, the row cache, quarantine, and giving bytes back.
+// A blob up to inline_bytes_max lies in its catalog row; a larger one in bulk, written and synced
+// before its row is committed, and the row before the answer (SAFETY.md R1). What this class adds
+// to its engines is the routing, the row cache, quarantine, and giving bytes back.
 #pragma once
 
 #include "engines/bulk.hpp"
@@ -30,17 +30,19 @@ struct local_store_options {
 
 class local_store final : public store {
 public:
-    // What the engines stand on and share with the store; `keeps` holds what else must outlive them.
+    // What the engines stand on and share with the store; `keeps` holds what else must outlive
+    // them.
     struct parts {
         std::vector<std::shared_ptr<void>> keeps;
         std::unique_ptr<fail_stop> stop;
         std::unique_ptr<cairn::catalog> catalog;
-        std::unique_ptr<cairn::bulk> bulk;  // null: blobs over inline_bytes_max are refused
+        std::unique_ptr<cairn::bulk> bulk;          // null: blobs over inline_bytes_max are refused
         std::vector<metrics::gauge_handle> gauges;  // about the engines, so gone before them
     };
 
     // `threads` outlives the store. Starts reclaiming.
-    static awaitable<std::unique_ptr<local_store>> open(runtime& threads, parts engines,
+    static awaitable<std::unique_ptr<local_store>> open(runtime& threads,
+                                                        parts engines,
                                                         local_store_options options = {});
     ~local_store() override;
 

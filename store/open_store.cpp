@@ -14,7 +14,8 @@ namespace cairn {
 namespace {
 
 // How much each durable step was shared: changes over batches is the gain of group commit.
-std::vector<metrics::gauge_handle> batch_gauges(metrics& to, const sqlite_catalog& rows,
+std::vector<metrics::gauge_handle> batch_gauges(metrics& to,
+                                                const sqlite_catalog& rows,
                                                 const segments& bytes) {
     const auto add = [&to](const char* step, const char* what, std::function<double()> value) {
         return to.add_gauge(std::string("cairn_group_commit_") + what,

@@ -18,9 +18,7 @@ reclaimer::reclaimer(executor home, catalog& rows, bulk& bytes, fail_stop& stop)
 
 void reclaimer::wake() { (void)wakes_.try_push(std::monostate()); }
 
-awaitable<void> reclaimer::start() {
-    co_await run_on(home_, start_here());
-}
+awaitable<void> reclaimer::start() { co_await run_on(home_, start_here()); }
 
 awaitable<void> reclaimer::start_here() {
     scope_.spawn(run());

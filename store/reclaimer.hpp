@@ -1,7 +1,7 @@
 // Gives back the bytes of locators that the catalog put into `reclaim`, in the background.
 //
-// The order is SAFETY.md R4: the removal is durable before its locator can be read here, the bytes go
-// (durably), and only then the `reclaim` row. A crash between any two repeats the rest.
+// The order is SAFETY.md R4: the removal is durable before its locator can be read here, the bytes
+// go (durably), and only then the `reclaim` row. A crash between any two repeats the rest.
 #pragma once
 
 #include "engines/bulk.hpp"

@@ -1,10 +1,10 @@
-// Rows that were looked up or put lately, with their inline values: what is here is answered without a
-// hop to the catalog's threads.
+// Rows that were looked up or put lately, with their inline values: what is here is answered
+// without a hop to the catalog's threads.
 //
 // A cache of presence may never say that a blob is there after its removal was answered (SAFETY.md,
-// everywhere 3). So a removal marks its id *leaving* before its commit is sent, and an entry is added
-// only if its id is not leaving and no removal in its shard ended since the look-up began: the shard's
-// epoch says so. Quarantine is a removal here.
+// everywhere 3). So a removal marks its id *leaving* before its commit is sent, and an entry is
+// added only if its id is not leaving and no removal in its shard ended since the look-up began:
+// the shard's epoch says so. Quarantine is a removal here.
 //
 // Only where one process owns the catalog. Any thread; one mutex for each of the shards.
 #pragma once
@@ -36,8 +36,8 @@ public:
     std::uint64_t epoch(const blob_id& id);
     void insert(row_ptr fresh, std::uint64_t epoch_before);
 
-    // Held while a removal or quarantine is under way, from before its commit is sent until after it
-    // was answered, whatever the answer was.
+    // Held while a removal or quarantine is under way, from before its commit is sent until after
+    // it was answered, whatever the answer was.
     class leaving {
     public:
         leaving(row_cache& from, const blob_id& id) : from_(from), id_(id) { from_.mark(id_); }

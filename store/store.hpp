@@ -1,11 +1,11 @@
 // The one interface: a content-addressed blob store.
 //
-// Behind it stand local_store (a catalog and a bulk engine), remote_store (another cairn, over HTTP)
-// and what an embedder puts there. Copying between any two is to.put(*from.get(id), id).
+// Behind it stand local_store (a catalog and a bulk engine), remote_store (another cairn, over
+// HTTP) and what an embedder puts there. Copying between any two is to.put(*from.get(id), id).
 //
 // Every call may be awaited from any executor and resumes the caller there; what is in memory is
-// answered without a hop. Errors are error codes; only cancellation throws. After close() every call
-// answers errc::closed, and after a failed sync errc::stopped (SAFETY.md R6).
+// answered without a hop. Errors are error codes; only cancellation throws. After close() every
+// call answers errc::closed, and after a failed sync errc::stopped (SAFETY.md R6).
 #pragma once
 
 #include "engines/blob_id.hpp"
@@ -71,16 +71,17 @@ public:
 
     // Stores the body and answers once it is durable. Every body is hashed here, whoever sent it.
     // errc::digest_mismatch when it does not hash to `claim`, errc::too_large, errc::no_space,
-    // errc::vanished (put it again), or the error with which the body ended: then nothing is visible.
-    // Of several puts of one blob at once all succeed and at most one says created.
+    // errc::vanished (put it again), or the error with which the body ended: then nothing is
+    // visible. Of several puts of one blob at once all succeed and at most one says created.
     // Cancelled before the body's end: nothing is visible, throws. After it: completes.
     virtual awaitable<result<receipt>> put(source& body, std::optional<blob_id> claim) = 0;
 
     // The bytes of `range`, cut at the blob's end and verified as they come; null when the blob is
     // absent. errc::quarantined, or errc::out_of_range when the range begins at or past the end (of
-    // an empty blob: past it, so that the whole of it can be asked for). A source that finds its bytes
-    // bad ends with errc::corrupt and the blob is quarantined. The source keeps what it reads from
-    // alive: a removal meanwhile does not cut it short. Cancelled: throws, nothing is left behind.
+    // an empty blob: past it, so that the whole of it can be asked for). A source that finds its
+    // bytes bad ends with errc::corrupt and the blob is quarantined. The source keeps what it reads
+    // from alive: a removal meanwhile does not cut it short. Cancelled: throws, nothing is left
+    // behind.
     virtual awaitable<result<std::unique_ptr<source>>> get(blob_id id, byte_range range) = 0;
 
     // The blob's size, with the promise that it stays while the lease lives; nothing when absent or
@@ -92,8 +93,8 @@ public:
     virtual awaitable<result<std::vector<listed_blob>>> list(std::optional<blob_id> after,
                                                              std::size_t limit) = 0;
 
-    // Removes a blob, quarantined or not, and answers once that is durable; false when it was absent.
-    // Its bytes are given back later. Cancelled before its batch: nothing happened, throws.
+    // Removes a blob, quarantined or not, and answers once that is durable; false when it was
+    // absent. Its bytes are given back later. Cancelled before its batch: nothing happened, throws.
     virtual awaitable<result<bool>> remove(blob_id id) = 0;
 
     virtual awaitable<result<store_status>> status() = 0;

@@ -337,7 +337,7 @@ line_numbers blocking_calls(const source_file& file) {
         "\\b(PQexec\\w*|PQconnectdb|lo_read|lo_write|getaddrinfo|this_thread::sleep_\\w+|usleep|"
         "nanosleep|popen)\\s*\\(");
     static const std::regex above_engines(
-        "\\bstd::filesystem\\b|\\b(i|o)?fstream\\b|\\b(fopen|fsync|fdatasync|sync_file_range|pread|"
+        "\\bstd::filesystem::(?!path\\b)|\\b(i|o)?fstream\\b|\\b(fopen|fsync|fdatasync|sync_file_range|pread|"
         "pwrite|sqlite3_\\w+)\\s*\\(");
     line_numbers lines;
     if (!file.is_product() || file.is_under("http/cairn")) return lines;

@@ -124,9 +124,8 @@ applied memory_catalog::apply(const quarantine_blob& suspect) {
     if (found == rows_.end()) return {};
     row& standing = found->second;
     if (standing.quarantined || standing.where != suspect.failed_at) return {};
-    const bool inline_and_good =
-        !standing.where &&
-        checksums::of(standing.value.view()).digest() == standing.checksums_digest;
+    const bool inline_and_good = !standing.where && checksums::of(standing.value.view()).digest() ==
+                                                        standing.checksums_digest;
     if (inline_and_good) return {};
     standing.quarantined = true;
     ++quarantined_count_;
@@ -153,8 +152,8 @@ applied memory_catalog::apply(const forget_locator& gone) {
     const bool changed = reclaim_.erase(gone.at) == 1;
     const bool whole = gone.at.offset == 0 && gone.at.length_bytes == 0;
     const auto found = segments_.find(gone.at.container);
-    const bool dead = found != segments_.end() && found->second.sealed &&
-                      found->second.live_bytes == 0;
+    const bool dead =
+        found != segments_.end() && found->second.sealed && found->second.live_bytes == 0;
     if (whole && dead) segments_.erase(found);
     return {.changed = changed, .freed = false, .standing = {}};
 }

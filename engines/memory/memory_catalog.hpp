@@ -15,13 +15,17 @@ namespace cairn {
 class memory_catalog final : public catalog {
 public:
     std::string name() const override { return "memory"; }
-    std::uint64_t boot() const noexcept override { return 1; }
+    std::uint64_t boot() const noexcept override { return boot_; }
+    // What reopening is for an engine that keeps its rows: for tests of recovery. No call in
+    // progress.
+    void reopen() noexcept { ++boot_; }
     awaitable<result<applied>> commit(change what) override;
     awaitable<result<std::optional<row>>> find(blob_id id) override;
     awaitable<result<std::vector<row>>> list(std::optional<blob_id> after,
                                              std::size_t limit) override;
     awaitable<result<std::vector<locator>>> reclaimable(std::size_t limit) override;
-    awaitable<result<std::vector<segment_row>>> segments(std::uint64_t after, std::size_t limit,
+    awaitable<result<std::vector<segment_row>>> segments(std::uint64_t after,
+                                                         std::size_t limit,
                                                          bool only_unsealed) override;
     awaitable<result<catalog_counts>> count() override;
     awaitable<void> close() override;
@@ -39,6 +43,7 @@ private:
     bool drop_loser(const put_blob& put);
     bool reclaim_if_dead(const segment_row& segment);
 
+    std::uint64_t boot_ = 1;
     std::mutex mutex_;
     std::uint64_t next_seq_ = 1;
     std::int64_t last_stamp_us_ = 0;

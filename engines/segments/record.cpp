@@ -69,7 +69,8 @@ buffer encode_tail(const footer& about, const checksums& sums) {
     return tail;
 }
 
-std::optional<footer> decode_footer(byte_view bytes, std::uint64_t segment,
+std::optional<footer> decode_footer(byte_view bytes,
+                                    std::uint64_t segment,
                                     std::uint64_t end_offset) {
     CAIRN_CHECK(bytes.size() == footer_bytes);
     stored_footer stored;

@@ -14,8 +14,8 @@
 //             32  digest     u64, XXH3-64 of the checksums
 //             88  check      u64, XXH3-64 of the 88 bytes before it
 //
-// All little-endian. A scan looks at the last 96 bytes of each 4 KiB block and accepts a footer only
-// when every field fits the place where it lies.
+// All little-endian. A scan looks at the last 96 bytes of each 4 KiB block and accepts a footer
+// only when every field fits the place where it lies.
 #pragma once
 
 #include "engines/blob_id.hpp"
@@ -50,7 +50,8 @@ buffer encode_tail(const footer& about, const checksums& sums);
 
 // A footer from exactly footer_bytes bytes that end at `end_offset` of `segment`; nothing unless it
 // describes a record that lies exactly there.
-std::optional<footer> decode_footer(byte_view bytes, std::uint64_t segment,
+std::optional<footer> decode_footer(byte_view bytes,
+                                    std::uint64_t segment,
                                     std::uint64_t end_offset);
 
 // The checksums from the trailer's bytes; nothing unless they are those of `stored`.

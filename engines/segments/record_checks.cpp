@@ -50,7 +50,8 @@ namespace {
 
 class record_range final : public source {
 public:
-    record_range(std::shared_ptr<cairn::file> in, std::shared_ptr<record_checks> checks,
+    record_range(std::shared_ptr<cairn::file> in,
+                 std::shared_ptr<record_checks> checks,
                  byte_range range)
         : in_(std::move(in)),
           checks_(std::move(checks)),
@@ -96,7 +97,8 @@ private:
 
 }  // namespace
 
-std::unique_ptr<source> read_range(std::shared_ptr<file> in, std::shared_ptr<record_checks> checks,
+std::unique_ptr<source> read_range(std::shared_ptr<file> in,
+                                   std::shared_ptr<record_checks> checks,
                                    byte_range range) {
     return std::make_unique<record_range>(std::move(in), std::move(checks), range);
 }

@@ -1,10 +1,10 @@
-// What a reader of one record needs to trust its bytes: the checksums, and which spans were found good
-// in this boot.
+// What a reader of one record needs to trust its bytes: the checksums, and which spans were found
+// good in this boot.
 //
 // Bytes that pass through user space are checked each time. Bytes that sendfile takes from the page
-// cache rest on an earlier check of the same span of the same record: locators are never used again and
-// published bytes never overwritten, so a check keeps its meaning until this object is forgotten.
-// Any thread.
+// cache rest on an earlier check of the same span of the same record: locators are never used again
+// and published bytes never overwritten, so a check keeps its meaning until this object is
+// forgotten. Any thread.
 #pragma once
 
 #include "engines/checksums.hpp"
@@ -44,7 +44,8 @@ private:
 };
 
 // The bytes of a range that lies inside the record, from the file that holds it.
-std::unique_ptr<source> read_range(std::shared_ptr<file> in, std::shared_ptr<record_checks> checks,
+std::unique_ptr<source> read_range(std::shared_ptr<file> in,
+                                   std::shared_ptr<record_checks> checks,
                                    byte_range range);
 
 }  // namespace cairn

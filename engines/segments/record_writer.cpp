@@ -27,7 +27,8 @@ awaitable<result<void>> record_writer::add(buffer window) {
     co_return co_await in_->write_at(at, ready);
 }
 
-awaitable<result<void>> record_writer::move_to(std::shared_ptr<file> in, std::uint64_t segment,
+awaitable<result<void>> record_writer::move_to(std::shared_ptr<file> in,
+                                               std::uint64_t segment,
                                                std::uint64_t offset) {
     const std::shared_ptr<file> from = std::exchange(in_, std::move(in));
     const std::uint64_t from_offset = std::exchange(offset_, offset);

@@ -1,8 +1,8 @@
 // Writes one record where it has its place, window by window as the body arrives.
 //
 // The last window is held back until the next one comes, so that it goes out in one write with the
-// trailer: a body of one window, the common one, is one write. One coroutine at a time. Every write is
-// awaited, so when a call returns or throws nothing of this record is in the kernel's hands.
+// trailer: a body of one window, the common one, is one write. One coroutine at a time. Every write
+// is awaited, so when a call returns or throws nothing of this record is in the kernel's hands.
 #pragma once
 
 #include "engines/intake.hpp"
@@ -24,7 +24,8 @@ public:
     awaitable<result<void>> add(buffer window);
 
     // Goes on elsewhere: copies what is written there, from the page cache.
-    awaitable<result<void>> move_to(std::shared_ptr<file> in, std::uint64_t segment,
+    awaitable<result<void>> move_to(std::shared_ptr<file> in,
+                                    std::uint64_t segment,
                                     std::uint64_t offset);
 
     // Writes what is left and the trailer. The body is at its end. Not synced.

@@ -29,8 +29,12 @@ awaitable<result<std::vector<std::uint64_t>>> segments_from(file_system& files,
 }
 
 // Footers of the whole blocks in `piece`, which lies at `offset` of the segment.
-void collect(byte_view piece, std::uint64_t segment, std::uint64_t offset, const locator& after,
-             std::size_t limit, std::vector<found_record>& found) {
+void collect(byte_view piece,
+             std::uint64_t segment,
+             std::uint64_t offset,
+             const locator& after,
+             std::size_t limit,
+             std::vector<found_record>& found) {
     for (std::size_t end = block_bytes; end <= piece.size(); end += block_bytes) {
         if (found.size() == limit) return;
         const auto about = segment_record::decode_footer(
@@ -39,10 +43,13 @@ void collect(byte_view piece, std::uint64_t segment, std::uint64_t offset, const
     }
 }
 
-// A body may hold what looks like a record of its own place. It is found as well and does no harm: what
-// a record is worth is decided by whether its bytes hash to its id.
-awaitable<result<void>> scan_one(std::shared_ptr<file> in, std::uint64_t segment, locator after,
-                                 std::size_t limit, std::vector<found_record>& found) {
+// A body may hold what looks like a record of its own place. It is found as well and does no harm:
+// what a record is worth is decided by whether its bytes hash to its id.
+awaitable<result<void>> scan_one(std::shared_ptr<file> in,
+                                 std::uint64_t segment,
+                                 locator after,
+                                 std::size_t limit,
+                                 std::vector<found_record>& found) {
     const std::uint64_t begin = segment == after.container ? after.offset : 0;
     for (std::uint64_t offset = begin; found.size() < limit; offset += piece_bytes) {
         auto piece = co_await in->read_at(offset, piece_bytes);
@@ -57,7 +64,8 @@ awaitable<result<void>> scan_one(std::shared_ptr<file> in, std::uint64_t segment
 
 awaitable<result<std::vector<found_record>>> scan_segments(file_system& files,
                                                            std::filesystem::path folder,
-                                                           locator after, std::size_t limit) {
+                                                           locator after,
+                                                           std::size_t limit) {
     auto numbers = co_await segments_from(files, folder, after.container);
     if (!numbers) co_return numbers.error();
     std::vector<found_record> found;

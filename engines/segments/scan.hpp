@@ -13,6 +13,7 @@ namespace cairn {
 // As bulk::scan(), over the segment files in `folder`; other files there are passed over.
 awaitable<result<std::vector<found_record>>> scan_segments(file_system& files,
                                                            std::filesystem::path folder,
-                                                           locator after, std::size_t limit);
+                                                           locator after,
+                                                           std::size_t limit);
 
 }  // namespace cairn

@@ -5,7 +5,7 @@
 #include "runtime/run_on.hpp"
 
 #include <boost/asio/post.hpp>
-
+#include <boost/asio/use_awaitable.hpp>
 #include <utility>
 
 namespace cairn {
@@ -16,14 +16,19 @@ awaitable<void> run_owned(std::function<awaitable<void>()> job) { co_await job()
 
 }  // namespace
 
-segment_maker::segment_maker(executor home, file_system& files, std::filesystem::path folder,
-                             catalog& ledger, fail_stop& stop)
+segment_maker::segment_maker(executor home,
+                             file_system& files,
+                             std::filesystem::path folder,
+                             catalog& ledger,
+                             fail_stop& stop)
     : home_(home),
       files_(files),
       folder_(std::move(folder)),
       ledger_(ledger),
       stop_(stop),
-      folder_syncs_("segments folder", home, stop,
+      folder_syncs_("segments folder",
+                    home,
+                    stop,
                     [this](std::span<folder_queue::entry> batch) { return sync_step(batch); }),
       jobs_(home) {}
 
@@ -68,10 +73,19 @@ awaitable<result<void>> segment_maker::sync_folder() {
 
 awaitable<result<std::uint64_t>> segment_maker::free_space() { return files_.free_space(folder_); }
 
-// Posts of this thread are served in order, so every job posted before is in the scope by now.
 awaitable<void> segment_maker::close() {
-    co_await run_on(home_, jobs_.join());
+    co_await run_on(home_, drain());
     co_await folder_syncs_.close();
+}
+
+// Jobs are posted to this thread, and one may post another as its last act: so a turn of the loop
+// is waited for before the scope is believed empty.
+awaitable<void> segment_maker::drain() {
+    while (true) {
+        co_await asio::post(home_, asio::use_awaitable);
+        if (jobs_.size() == 0) co_return;
+        co_await jobs_.join();
+    }
 }
 
 awaitable<outcome> segment_maker::sync_step(std::span<folder_queue::entry> batch) {

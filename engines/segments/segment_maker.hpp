@@ -22,14 +22,17 @@ namespace cairn {
 class segment_maker {
 public:
     // Everything outlives it. Background work runs on `home`.
-    segment_maker(executor home, file_system& files, std::filesystem::path folder, catalog& ledger,
+    segment_maker(executor home,
+                  file_system& files,
+                  std::filesystem::path folder,
+                  catalog& ledger,
                   fail_stop& stop);
 
     std::uint64_t next_number() noexcept;
 
     // Commits the row, makes the file and syncs its directory. The number comes from next_number(),
-    // and whoever took it ends it with seal(), also when this fails or is cancelled: unfinished_segment
-    // does. size_bytes is preallocated; 0: nothing is. errc::no_space.
+    // and whoever took it ends it with seal(), also when this fails or is cancelled:
+    // unfinished_segment does. size_bytes is preallocated; 0: nothing is. errc::no_space.
     awaitable<result<std::shared_ptr<file>>> make(std::uint64_t segment, std::uint64_t size_bytes);
 
     // In the background: `before` first (give space back), then the row is sealed.
@@ -49,6 +52,7 @@ private:
     using folder_queue = group_commit<std::monostate, std::monostate>;
 
     awaitable<outcome> sync_step(std::span<folder_queue::entry> batch);
+    awaitable<void> drain();
     awaitable<void> seal_now(std::uint64_t segment, std::function<awaitable<void>()> before);
 
     const executor home_;

@@ -6,10 +6,9 @@
 #include "runtime/log.hpp"
 #include "runtime/task_scope.hpp"
 
+#include <algorithm>
 #include <boost/asio/this_coro.hpp>
 #include <boost/system/errc.hpp>
-
-#include <algorithm>
 #include <utility>
 #include <vector>
 
@@ -28,7 +27,8 @@ public:
         : draft(stored, false), place_(std::move(place)) {}
 
 private:
-    // Undecided space is dead space: a failed COMMIT may turn out durable, so it is never used again.
+    // Undecided space is dead space: a failed COMMIT may turn out durable, so it is never used
+    // again.
     const shared_space::reservation place_;
 };
 
@@ -44,8 +44,12 @@ private:
     unfinished_segment place_;
 };
 
-segments::segments(executor home, file_system& files, std::filesystem::path folder,
-                   catalog& ledger, fail_stop& stop, segments_options options)
+segments::segments(executor home,
+                   file_system& files,
+                   std::filesystem::path folder,
+                   catalog& ledger,
+                   fail_stop& stop,
+                   segments_options options)
     : home_(home),
       files_(files),
       folder_(folder),
@@ -54,17 +58,23 @@ segments::segments(executor home, file_system& files, std::filesystem::path fold
       options_(options),
       maker_(home, files, std::move(folder), ledger, stop),
       shared_(maker_, options.segment_bytes),
-      syncs_("segments data", home, stop,
+      syncs_("segments data",
+             home,
+             stop,
              [this](std::span<sync_queue::entry> batch) { return sync_step(batch); }),
       reading_files_(options.open_files_max),
       checks_(options.checks_bytes_max) {}
 
-awaitable<result<std::unique_ptr<segments>>> segments::open(runtime& threads, file_system& files,
+awaitable<result<std::unique_ptr<segments>>> segments::open(runtime& threads,
+                                                            file_system& files,
                                                             std::filesystem::path folder,
-                                                            catalog& ledger, fail_stop& stop,
+                                                            catalog& ledger,
+                                                            fail_stop& stop,
                                                             segments_options options) {
     auto folder_made = co_await files.make_directory(folder);
     if (!folder_made) co_return folder_made.error();
+    auto folder_kept = co_await files.sync_directory(folder.parent_path());
+    if (!folder_kept) co_return folder_kept.error();
     const executor home = threads.next().get_executor();
     std::unique_ptr<segments> made(
         new segments(home, files, std::move(folder), ledger, stop, options));
@@ -161,7 +171,8 @@ awaitable<segments::draft_result> segments::write_alone(intake& body) {
     co_return co_await continue_alone(body, std::move(writer), std::move(own));
 }
 
-awaitable<segments::draft_result> segments::continue_alone(intake& body, record_writer writer,
+awaitable<segments::draft_result> segments::continue_alone(intake& body,
+                                                           record_writer writer,
                                                            unfinished_segment place) {
     while (true) {
         auto window = co_await body.next();
@@ -230,7 +241,8 @@ awaitable<result<std::shared_ptr<record_checks>>> segments::checks_of(file_ptr f
     co_return loaded;
 }
 
-// Unlink first, then let go of the cached descriptor: in the other order a reader could cache it again.
+// Unlink first, then let go of the cached descriptor: in the other order a reader could cache it
+// again.
 awaitable<result<void>> segments::erase(locator at) {
     auto removed = co_await files_.remove(maker_.path_of(at.container));
     reading_files_.erase(at.container);

@@ -5,10 +5,10 @@
 // records that are complete. A larger one, one of unknown length, and one that takes longer than
 // reservation_time is a segment of its own, with one record and a sync of its own.
 //
-// Nothing is visible through this class: the catalog row is the only publication (SAFETY.md R1). The
-// catalog also is the ledger of segments: a segment's row commits before its file is made, so recovery
-// visits unsealed rows of ended boots and no directory is ever searched.
-// Cancelling write() leaves dead space, which is given back.
+// Nothing is visible through this class: the catalog row is the only publication (SAFETY.md R1).
+// The catalog also is the ledger of segments: a segment's row commits before its file is made, so
+// recovery visits unsealed rows of ended boots and no directory is ever searched. Cancelling
+// write() leaves dead space, which is given back.
 #pragma once
 
 #include "engines/bulk.hpp"
@@ -41,9 +41,11 @@ class segments final : public bulk {
 public:
     // Makes the folder if needed and ends what earlier boots left unsealed: bounded by what was in
     // flight when they stopped, not by the size of the store. Everything outlives it.
-    static awaitable<result<std::unique_ptr<segments>>> open(runtime& threads, file_system& files,
+    static awaitable<result<std::unique_ptr<segments>>> open(runtime& threads,
+                                                             file_system& files,
                                                              std::filesystem::path folder,
-                                                             catalog& ledger, fail_stop& stop,
+                                                             catalog& ledger,
+                                                             fail_stop& stop,
                                                              segments_options options = {});
 
     group_commit_counts sync_counts() const noexcept { return syncs_.counts(); }
@@ -61,8 +63,12 @@ private:
     class shared_draft;
     class own_draft;
 
-    segments(executor home, file_system& files, std::filesystem::path folder, catalog& ledger,
-             fail_stop& stop, segments_options options);
+    segments(executor home,
+             file_system& files,
+             std::filesystem::path folder,
+             catalog& ledger,
+             fail_stop& stop,
+             segments_options options);
 
     awaitable<result<void>> recover();
     awaitable<void> recover_one(segment_row left);
@@ -70,7 +76,8 @@ private:
     using draft_result = result<std::unique_ptr<draft>>;
     awaitable<draft_result> write_shared(intake& body, shared_space::reservation place);
     awaitable<draft_result> write_alone(intake& body);
-    awaitable<draft_result> continue_alone(intake& body, record_writer writer,
+    awaitable<draft_result> continue_alone(intake& body,
+                                           record_writer writer,
                                            unfinished_segment place);
     awaitable<outcome> sync_step(std::span<sync_queue::entry> batch);
 

@@ -8,7 +8,9 @@
 namespace cairn {
 namespace {
 
-awaitable<void> punch(std::shared_ptr<file> in, std::uint64_t offset, std::uint64_t length_bytes,
+awaitable<void> punch(std::shared_ptr<file> in,
+                      std::uint64_t offset,
+                      std::uint64_t length_bytes,
                       std::shared_ptr<void> until_then) {
     // Only space: where it cannot be given back it is dead space, which compaction finds.
     (void)co_await in->punch(offset, length_bytes);
@@ -54,8 +56,7 @@ awaitable<result<void>> shared_space::make_room(std::uint64_t length_bytes) {
     state_ptr full;
     {
         std::lock_guard lock(mutex_);
-        const bool has_room =
-            open_ && open_->capacity_bytes - open_->cursor_bytes >= length_bytes;
+        const bool has_room = open_ && open_->capacity_bytes - open_->cursor_bytes >= length_bytes;
         if (has_room) co_return result<void>();
         full = std::exchange(open_, nullptr);
     }
@@ -133,8 +134,7 @@ void shared_space::reservation::drop() noexcept {
     const state_ptr state = std::move(state_);
     if (kept_) return owner_->leave(state);
     // The segment stays unsealed until the space is given back: sealing cuts the file.
-    std::shared_ptr<void> leaving(nullptr,
-                                  [owner = owner_, state](void*) { owner->leave(state); });
+    std::shared_ptr<void> leaving(nullptr, [owner = owner_, state](void*) { owner->leave(state); });
     owner_->maker_.run([in = state->in, offset = offset_, length = length_bytes_, leaving] {
         return punch(in, offset, length, leaving);
     });

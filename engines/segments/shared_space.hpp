@@ -1,10 +1,10 @@
 // Room in the open segment, for records small enough to share one.
 //
-// A reservation is [offset, offset + length) of the open segment, made before the bytes arrive. When
-// the open segment has no room left it is full, and a new one is made; a full segment is sealed when
-// the last reservation and the last undecided record in it are gone (SAFETY.md R2.4).
-// Live reservations have a budget, and a record that was never finished gives its space back.
-// Any executor. Reservations are gone before close().
+// A reservation is [offset, offset + length) of the open segment, made before the bytes arrive.
+// When the open segment has no room left it is full, and a new one is made; a full segment is
+// sealed when the last reservation and the last undecided record in it are gone (SAFETY.md R2.4).
+// Live reservations have a budget, and a record that was never finished gives its space back. Any
+// executor. Reservations are gone before close().
 #pragma once
 
 #include "engines/segments/segment_maker.hpp"
@@ -77,8 +77,11 @@ public:
 
 private:
     friend class shared_space;
-    reservation(shared_space& owner, state_ptr state, std::uint64_t offset,
-                std::uint64_t length_bytes, semaphore::permit budget)
+    reservation(shared_space& owner,
+                state_ptr state,
+                std::uint64_t offset,
+                std::uint64_t length_bytes,
+                semaphore::permit budget)
         : owner_(&owner),
           state_(std::move(state)),
           offset_(offset),

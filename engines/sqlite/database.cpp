@@ -2,9 +2,9 @@
 
 #include "runtime/check.hpp"
 
-#include <sqlite3.h>
-
 #include <new>
+#include <sqlite3.h>
+#include <utility>
 
 namespace cairn::sqlite {
 namespace {
@@ -74,16 +74,13 @@ statement& statement::bind(int parameter, byte_view value) {
     // A null pointer would bind NULL, and an empty blob is a value.
     const void* data = value.empty() ? "" : static_cast<const void*>(value.data());
     const int size = static_cast<int>(value.size());
-    const int code = sqlite3_bind_blob(handle_.get(), parameter, data, size, SQLITE_STATIC);
-    CAIRN_CHECK(code == SQLITE_OK);
+    note_bound(sqlite3_bind_blob(handle_.get(), parameter, data, size, SQLITE_STATIC));
     return *this;
 }
 
 statement& statement::bind(int parameter, std::string_view value) {
     const int size = static_cast<int>(value.size());
-    const int code =
-        sqlite3_bind_text(handle_.get(), parameter, value.data(), size, SQLITE_STATIC);
-    CAIRN_CHECK(code == SQLITE_OK);
+    note_bound(sqlite3_bind_text(handle_.get(), parameter, value.data(), size, SQLITE_STATIC));
     return *this;
 }
 
@@ -92,7 +89,14 @@ statement& statement::bind_null(int parameter) {
     return *this;
 }
 
+void statement::note_bound(int code) noexcept {
+    if (code != SQLITE_OK) bind_failure_ = code;
+}
+
 result<bool> statement::step() {
+    if (const int code = std::exchange(bind_failure_, SQLITE_OK); code != SQLITE_OK) {
+        return failed_bool(error_from(code));
+    }
     const int code = sqlite3_step(handle_.get());
     if (code == SQLITE_ROW) return true;
     const int extended = sqlite3_extended_errcode(sqlite3_db_handle(handle_.get()));

@@ -1,7 +1,8 @@
 // SQLite as plain C++: a connection, and statements that reset themselves.
 //
-// Blocking; one thread at a time. Errors are the extended result codes in their own category, except
-// that a full disk is errc::no_space. Text of the failing SQL is not in them: the caller names it.
+// Blocking; one thread at a time. Errors are the extended result codes in their own category,
+// except that a full disk is errc::no_space. Text of the failing SQL is not in them: the caller
+// names it.
 #pragma once
 
 #include "runtime/bytes.hpp"
@@ -25,7 +26,7 @@ error_code error_from(int code) noexcept;
 bool is_failed_sync(const error_code& ec) noexcept;
 
 // A prepared statement. Parameters are numbered from 1, columns from 0; bound bytes must stay until
-// reset(). Its connection outlives it.
+// reset(). A value that is too large is reported by the next step(). Its connection outlives it.
 class statement {
 public:
     statement() = default;
@@ -50,7 +51,10 @@ private:
     struct finalize {
         void operator()(sqlite3_stmt* statement) const noexcept;
     };
+    void note_bound(int code) noexcept;
+
     std::unique_ptr<sqlite3_stmt, finalize> handle_;
+    int bind_failure_ = 0;
 };
 
 // Resets a statement that may have been left at a row: an unreset read holds its snapshot open.
@@ -98,7 +102,8 @@ private:
     struct close {
         void operator()(sqlite3* handle) const noexcept;
     };
-    std::unique_ptr<int> wal_pages_ = std::make_unique<int>(0);  // outlives handle_, whose hook writes it
+    // Outlives handle_, whose hook writes it.
+    std::unique_ptr<int> wal_pages_ = std::make_unique<int>(0);
     std::unique_ptr<sqlite3, close> handle_;
 };
 

@@ -1,7 +1,9 @@
 // Lets reader threads through until the writer needs them out: a restart checkpoint can only reset
-// the write-ahead log while no reader stands in it, and readers that overlap would never all be out.
+// the write-ahead log while no reader stands in it, and readers that overlap would never all be
+// out.
 //
-// Blocking, for the dedicated threads of one catalog. Readers pass between batches, never inside one.
+// Blocking, for the dedicated threads of one catalog. Readers pass between batches, never inside
+// one.
 #pragma once
 
 #include <condition_variable>

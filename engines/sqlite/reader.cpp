@@ -14,10 +14,15 @@ constexpr group_commit_limits reader_limits{
 reader::reader(database connection, gate& writer_gate, fail_stop& stop)
     : connection_(std::move(connection)),
       gate_(writer_gate),
-      queue_("sqlite reader", thread_.get_executor(), stop,
-             [this](std::span<queue::entry> batch) { return step(batch); }, reader_limits) {}
+      queue_(
+          "sqlite reader",
+          thread_.get_executor(),
+          stop,
+          [this](std::span<queue::entry> batch) { return step(batch); },
+          reader_limits) {}
 
-result<std::unique_ptr<reader>> reader::open(const std::filesystem::path& path, gate& writer_gate,
+result<std::unique_ptr<reader>> reader::open(const std::filesystem::path& path,
+                                             gate& writer_gate,
                                              fail_stop& stop) {
     auto connection = database::open(path, role::reader);
     if (!connection) return connection.error();

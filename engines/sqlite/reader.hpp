@@ -1,8 +1,8 @@
 // One reader thread of a SQLite catalog: look-ups that gather while it works are answered together,
 // inside one read transaction (LIMITS.md B: 2 times the rate of one transaction each).
 //
-// The snapshot of a batch is opened after its last look-up was taken from the queue, so a look-up sees
-// every change that was answered before it was asked (read your writes).
+// The snapshot of a batch is opened after its last look-up was taken from the queue, so a look-up
+// sees every change that was answered before it was asked (read your writes).
 #pragma once
 
 #include "engines/sqlite/database.hpp"
@@ -24,10 +24,11 @@ public:
 
     // `writer_gate` and `stop` outlive it. Blocks, for the time of opening a file.
     static result<std::unique_ptr<reader>> open(const std::filesystem::path& path,
-                                                gate& writer_gate, fail_stop& stop);
+                                                gate& writer_gate,
+                                                fail_stop& stop);
 
-    // Any executor. An error means that `call` may not have run; its own errors are its own business.
-    // Cancelled before its batch: throws, `call` does not run.
+    // Any executor. An error means that `call` may not have run; its own errors are its own
+    // business. Cancelled before its batch: throws, `call` does not run.
     awaitable<result<void>> run(look_up call);
 
     awaitable<void> close();

@@ -23,8 +23,8 @@ constexpr const char* segments_sql =
     "SELECT segment, boot, sealed, end_bytes, live_bytes FROM segments WHERE segment > ?1"
     " ORDER BY segment LIMIT ?2";
 constexpr const char* unsealed_sql =
-    "SELECT segment, boot, sealed, end_bytes, live_bytes FROM segments WHERE segment > ?1 AND sealed = 0"
-    " ORDER BY segment LIMIT ?2";
+    "SELECT segment, boot, sealed, end_bytes, live_bytes FROM segments"
+    " WHERE segment > ?1 AND sealed = 0 ORDER BY segment LIMIT ?2";
 constexpr const char* count_sql =
     "SELECT (SELECT sum(blobs) FROM totals), (SELECT sum(bytes) FROM totals),"
     " count(*), coalesce(sum(end_bytes), 0), coalesce(sum(live_bytes), 0),"
@@ -122,7 +122,8 @@ result<std::vector<locator>> row_reader::reclaimable(std::size_t limit) {
     return all_of(reclaimable_.bind(1, limit_of(limit)), reclaim_at);
 }
 
-result<std::vector<segment_row>> row_reader::segments(std::uint64_t after, std::size_t limit,
+result<std::vector<segment_row>> row_reader::segments(std::uint64_t after,
+                                                      std::size_t limit,
                                                       bool only_unsealed) {
     statement& query = only_unsealed ? unsealed_ : segments_;
     query.bind(1, static_cast<std::int64_t>(after)).bind(2, limit_of(limit));

@@ -15,7 +15,8 @@ public:
     result<std::optional<row>> find(const blob_id& id);
     result<std::vector<row>> list(const std::optional<blob_id>& after, std::size_t limit);
     result<std::vector<locator>> reclaimable(std::size_t limit);
-    result<std::vector<segment_row>> segments(std::uint64_t after, std::size_t limit,
+    result<std::vector<segment_row>> segments(std::uint64_t after,
+                                              std::size_t limit,
                                               bool only_unsealed);
     result<catalog_counts> count();
 

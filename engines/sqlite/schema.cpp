@@ -1,14 +1,16 @@
 #include "engines/sqlite/schema.hpp"
 
+#include <fmt/core.h>
+
 namespace cairn::sqlite {
 namespace {
 
 constexpr std::int64_t application_id = 0x6361726e;  // "carn"
 
-// Offsets, sizes and numbers are unsigned 64-bit in cairn and the same bits, signed, here.
-// Values lie in the rows of a rowid table: in a WITHOUT ROWID tree every comparison of a key would
-// walk past them (LIMITS.md B). Leases, names, the feed and the operations are filled by later parts
-// of the design; their tables are here so that a store needs no migration for them.
+// Offsets, sizes and numbers are unsigned 64-bit in cairn and the same bits, signed, here. Values
+// lie in the rows of a rowid table: in a WITHOUT ROWID tree every comparison of a key would walk
+// past them (LIMITS.md B). Leases, names, the feed and the operations are filled by later parts of
+// the design; their tables are here so that a store needs no migration for them.
 constexpr const char* tables = R"sql(
 CREATE TABLE meta(
     key TEXT PRIMARY KEY,
@@ -109,9 +111,9 @@ result<std::int64_t> single_integer(database& from, const char* sql) {
 }
 
 result<void> create_tables(database& writer) {
-    const std::string sql = std::string("BEGIN IMMEDIATE;") + tables +
-                            "PRAGMA application_id=" + std::to_string(application_id) +
-                            ";PRAGMA user_version=" + std::to_string(format_version) + ";COMMIT;";
+    const std::string sql =
+        fmt::format("BEGIN IMMEDIATE;{}PRAGMA application_id={};PRAGMA user_version={};COMMIT;",
+                    tables, application_id, format_version);
     return writer.execute(sql.c_str());
 }
 

@@ -21,8 +21,9 @@ awaitable<result<T>> ask(sqlite::reader& reader, Call call) {
 
 }  // namespace
 
-awaitable<result<std::unique_ptr<sqlite_catalog>>> sqlite_catalog::open(
-    runtime& threads, std::filesystem::path path, fail_stop& stop) {
+awaitable<result<std::unique_ptr<sqlite_catalog>>> sqlite_catalog::open(runtime& threads,
+                                                                        std::filesystem::path path,
+                                                                        fail_stop& stop) {
     std::unique_ptr<sqlite_catalog> made(new sqlite_catalog);
     auto start = [&made, &path, &stop] { return made->start(path, stop); };
     auto started = co_await threads.pool().run(std::move(start));

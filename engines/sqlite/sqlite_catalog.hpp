@@ -1,7 +1,7 @@
 // The catalog on SQLite: a writer strand and a few reader threads over one file in WAL mode.
 //
-// The file belongs to one process at a time; the folder's lock sees to that (store/folder.hpp). Look-ups
-// of one id always go to the same reader.
+// The file belongs to one process at a time; the folder's lock sees to that (store/folder.hpp).
+// Look-ups of one id always go to the same reader.
 #pragma once
 
 #include "engines/catalog.hpp"
@@ -38,7 +38,8 @@ public:
     awaitable<result<std::vector<row>>> list(std::optional<blob_id> after,
                                              std::size_t limit) override;
     awaitable<result<std::vector<locator>>> reclaimable(std::size_t limit) override;
-    awaitable<result<std::vector<segment_row>>> segments(std::uint64_t after, std::size_t limit,
+    awaitable<result<std::vector<segment_row>>> segments(std::uint64_t after,
+                                                         std::size_t limit,
                                                          bool only_unsealed) override;
     awaitable<result<catalog_counts>> count() override;
     awaitable<void> close() override;

@@ -1,7 +1,9 @@
-// One batch of changes as one SQLite transaction: begin(), apply() each, then commit() or rollback().
+// One batch of changes as one SQLite transaction: begin(), apply() each, then commit() or
+// rollback().
 //
-// What each change does is written in engines/catalog.hpp. Blocking, on the writer's thread. An error
-// from begin(), apply() or commit() leaves the transaction open or half done: the caller rolls back.
+// What each change does is written in engines/catalog.hpp. Blocking, on the writer's thread. An
+// error from begin(), apply() or commit() leaves the transaction open or half done: the caller
+// rolls back.
 #pragma once
 
 #include "engines/catalog.hpp"

@@ -4,9 +4,8 @@
 #include "runtime/log.hpp"
 #include "runtime/run_on.hpp"
 
-#include <sqlite3.h>
-
 #include <cerrno>
+#include <sqlite3.h>
 #include <utility>
 
 namespace cairn::sqlite {
@@ -32,11 +31,16 @@ writer::writer(database connection, gate& readers, fail_stop& stop)
       readers_(readers),
       stop_(stop),
       checkpoint_at_pages_(passive_pages),
-      queue_("sqlite writer", thread_.get_executor(), stop,
-             [this](std::span<queue::entry> batch) { return step(batch); }, writer_limits,
-             bytes_of) {}
+      queue_(
+          "sqlite writer",
+          thread_.get_executor(),
+          stop,
+          [this](std::span<queue::entry> batch) { return step(batch); },
+          writer_limits,
+          bytes_of) {}
 
-result<std::unique_ptr<writer>> writer::open(const std::filesystem::path& path, gate& readers,
+result<std::unique_ptr<writer>> writer::open(const std::filesystem::path& path,
+                                             gate& readers,
                                              fail_stop& stop) {
     auto connection = database::open(path, role::writer);
     if (!connection) return connection.error();
@@ -104,12 +108,12 @@ outcome writer::undo(std::span<queue::entry> batch, const error_code& why) {
     return outcome::untouched;
 }
 
-// The frames of a failed COMMIT may be durable nevertheless, so only a full disk, which SQLite notices
-// before it writes the commit frame, means that nothing happened (SAFETY.md R6.2).
+// The frames of a failed COMMIT may be durable nevertheless, so only a full disk, which SQLite
+// notices before it writes the commit frame, means that nothing happened (SAFETY.md R6.2).
 outcome writer::after_failed_commit(std::span<queue::entry> batch, const error_code& why) {
     const int number = connection_.system_errno();
-    const bool write_found_no_space = why == error_from(SQLITE_IOERR_WRITE) &&
-                                      (number == ENOSPC || number == EDQUOT);
+    const bool write_found_no_space =
+        why == error_from(SQLITE_IOERR_WRITE) && (number == ENOSPC || number == EDQUOT);
     if (why == errc::no_space) return undo(batch, why);
     if (write_found_no_space) return undo(batch, errc::no_space);
     return stop_for(why, "sqlite commit");

@@ -2,7 +2,8 @@
 //
 // A batch of changes is one BEGIN IMMEDIATE … COMMIT with synchronous=FULL. Checkpoints run between
 // batches: a passive one each `passive_pages` of new log, and, when the log is long because readers
-// stood in its way, one behind a closed gate that lets it start anew. So the log stays under 64 MiB.
+// stood in its way, one behind a closed gate that lets it start anew. So the log stays under 64
+// MiB.
 #pragma once
 
 #include "engines/catalog.hpp"
@@ -25,7 +26,8 @@ public:
     // Opens or creates the catalog, completes a checkpoint, so that what is visible is durable also
     // after an unclean stop (SAFETY.md R1.3), and raises the boot. Blocks. `readers` and `stop`
     // outlive it. The errors of prepare_schema() and of SQLite.
-    static result<std::unique_ptr<writer>> open(const std::filesystem::path& path, gate& readers,
+    static result<std::unique_ptr<writer>> open(const std::filesystem::path& path,
+                                                gate& readers,
                                                 fail_stop& stop);
 
     std::uint64_t boot() const noexcept { return boot_; }

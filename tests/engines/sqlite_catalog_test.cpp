@@ -1,0 +1,219 @@
+// How the SQLite catalog keeps its promises: reopening, batches, a bounded log, a full disk, a
+// failed commit.
+#include "engines/sqlite/sqlite_catalog.hpp"
+
+#include "engines/checksums.hpp"
+#include "runtime/task_scope.hpp"
+#include "tests/support/bodies.hpp"
+#include "tests/support/faulty_vfs.hpp"
+#include "tests/support/results.hpp"
+#include "tests/support/temp_dir.hpp"
+
+#include <algorithm>
+#include <boost/asio/this_coro.hpp>
+#include <doctest/doctest.h>
+#include <sqlite3.h>
+
+namespace cairn {
+namespace {
+
+put_blob inline_put(std::uint64_t seed, std::size_t size_bytes = 100) {
+    put_blob put;
+    put.value = test::random_body(size_bytes, seed);
+    put.id = blob_id::of(put.value.view());
+    put.size_bytes = size_bytes;
+    put.checksums_digest = checksums::of(put.value.view()).digest();
+    return put;
+}
+
+class fixture {
+public:
+    fixture() { open(); }
+    ~fixture() { close(); }
+
+    void open() {
+        stop = std::make_unique<fail_stop>();
+        rows = run(sqlite_catalog::open(threads, folder / "catalog.db", *stop)).value();
+    }
+    void close() {
+        if (rows) run(rows->close());
+        rows.reset();
+    }
+    template <class T>
+    T run(awaitable<T> work) {
+        return threads.run(std::move(work));
+    }
+    result<applied> commit(change what) { return run(rows->commit(std::move(what))); }
+    bool has(std::uint64_t seed) {
+        return run(rows->find(inline_put(seed).id)).value().has_value();
+    }
+    std::uintmax_t wal_bytes() {
+        std::error_code ec;
+        const auto size_bytes = std::filesystem::file_size(folder / "catalog.db-wal", ec);
+        return ec ? 0 : size_bytes;
+    }
+
+    test::temp_dir folder;
+    runtime threads{{.threads = 1, .blocking_threads = 1}};
+    std::unique_ptr<fail_stop> stop;
+    std::unique_ptr<sqlite_catalog> rows;
+};
+
+TEST_CASE("sqlite: rows and the boot survive reopening, and seq goes on") {
+    fixture engine;
+    engine.commit(inline_put(1)).value();
+    const std::uint64_t boot = engine.rows->boot();
+    const auto first = engine.run(engine.rows->find(inline_put(1).id)).value();
+    engine.commit(remove_blob{first->id}).value();
+    engine.close();
+    engine.open();
+    CHECK(engine.rows->boot() == boot + 1);
+    CHECK_FALSE(engine.has(1));
+    engine.commit(inline_put(1)).value();
+    CHECK(engine.run(engine.rows->find(inline_put(1).id)).value()->seq > first->seq);
+}
+
+TEST_CASE("sqlite: a file that is not a catalog is refused and left alone") {
+    fixture engine;
+    engine.close();
+    const auto other = engine.folder / "other.db";
+    sqlite3* handle = nullptr;
+    REQUIRE(sqlite3_open(other.c_str(), &handle) == SQLITE_OK);
+    REQUIRE(sqlite3_exec(handle, "CREATE TABLE theirs(x)", nullptr, nullptr, nullptr) == SQLITE_OK);
+    sqlite3_close(handle);
+    fail_stop stop;
+    const auto opened = engine.run(sqlite_catalog::open(engine.threads, other, stop));
+    CHECK(opened.error() == errc::incompatible);
+    REQUIRE(sqlite3_open(other.c_str(), &handle) == SQLITE_OK);
+    CHECK(sqlite3_exec(handle, "SELECT x FROM theirs", nullptr, nullptr, nullptr) == SQLITE_OK);
+    sqlite3_close(handle);
+}
+
+awaitable<void> put_one(sqlite_catalog& rows, put_blob put, std::vector<error_code>& answers) {
+    const std::size_t size_bytes = put.size_bytes;
+    auto done = co_await rows.commit(std::move(put));
+    answers.push_back(done ? error_code() : done.error());
+    CHECK(size_bytes > 0);
+}
+
+awaitable<std::vector<error_code>> put_at_once(sqlite_catalog& rows, std::vector<put_blob> puts) {
+    const executor here = co_await asio::this_coro::executor;
+    std::vector<error_code> answers;
+    task_scope callers(here);
+    for (put_blob& each : puts) callers.spawn(put_one(rows, std::move(each), answers));
+    co_await callers.join();
+    co_return answers;
+}
+
+TEST_CASE("sqlite: a bad request fails alone, its batch does not") {
+    fixture engine;
+    std::vector<put_blob> puts;
+    for (std::uint64_t seed = 0; seed < 64; ++seed) puts.push_back(inline_put(seed));
+    put_blob bad = inline_put(1000, 8);
+    bad.value = buffer::allocate(2 << 20);  // over SQLITE_LIMIT_LENGTH
+    puts[20] = bad;
+    const auto answers = engine.run(put_at_once(*engine.rows, puts));
+    CHECK(std::count(answers.begin(), answers.end(), error_code()) == 63);
+    CHECK(engine.has(63));
+    CHECK_FALSE(engine.stop->tripped());
+}
+
+TEST_CASE("sqlite: callers that wait together share commits") {
+    fixture engine;
+    std::vector<put_blob> puts;
+    for (std::uint64_t seed = 0; seed < 1000; ++seed) puts.push_back(inline_put(seed));
+    engine.run(put_at_once(*engine.rows, puts));
+    const auto counts = engine.rows->commit_counts();
+    CHECK(counts.entries == 1000);
+    CHECK(counts.batches < 200);
+}
+
+awaitable<void> read_for_ever(sqlite_catalog& rows, const bool& done) {
+    for (std::uint64_t seed = 0; !done; ++seed) {
+        auto found = co_await rows.find(inline_put(seed % 100).id);
+        CHECK(found);
+    }
+}
+
+awaitable<void> write_much(sqlite_catalog& rows, bool& done) {
+    for (std::uint64_t round = 0; round < 60; ++round) {
+        std::vector<put_blob> puts;
+        for (std::uint64_t i = 0; i < 500; ++i) {
+            puts.push_back(inline_put(1'000'000 + round * 500 + i, 4000));
+        }
+        auto answers = co_await put_at_once(rows, std::move(puts));
+        CHECK(std::count(answers.begin(), answers.end(), error_code()) == 500);
+    }
+    done = true;
+}
+
+awaitable<void> write_under_readers(sqlite_catalog& rows) {
+    const executor here = co_await asio::this_coro::executor;
+    bool done = false;
+    task_scope callers(here);
+    for (int i = 0; i < 8; ++i) callers.spawn(read_for_ever(rows, done));
+    callers.spawn(write_much(rows, done));
+    co_await callers.join();
+}
+
+TEST_CASE("sqlite: the log stays under 64 MiB though readers never pause") {
+    fixture engine;
+    engine.run(write_under_readers(*engine.rows));  // 120 MB of values
+    CHECK(engine.wal_bytes() > 0);
+    CHECK(engine.wal_bytes() <= 64 << 20);
+    engine.close();
+    CHECK(engine.wal_bytes() == 0);
+}
+
+TEST_CASE("sqlite: a full disk fails the puts that need it, nothing else, and is no stop (R6.2)") {
+    test::faulty_vfs disk;
+    fixture engine;
+    engine.commit(inline_put(1)).value();
+    disk.fail(test::faulty_vfs::call::write, test::faulty_vfs::error::no_space);
+    CHECK(engine.commit(inline_put(2)).error() == errc::no_space);
+    CHECK(engine.has(1));
+    CHECK_FALSE(engine.has(2));
+    CHECK_FALSE(engine.stop->tripped());
+    disk.heal();
+    CHECK(engine.commit(inline_put(2)).value().changed);
+    CHECK(engine.has(2));
+}
+
+TEST_CASE("sqlite: a sync that fails under a commit stops the store (R6.1)") {
+    test::faulty_vfs disk;
+    fixture engine;
+    engine.commit(inline_put(1)).value();
+    disk.fail(test::faulty_vfs::call::sync, test::faulty_vfs::error::io);
+    CHECK(engine.commit(inline_put(2)).error() == errc::outcome_unknown);
+    CHECK(engine.stop->tripped());
+    disk.heal();
+    CHECK(engine.commit(inline_put(3)).error() == errc::stopped);
+    CHECK(engine.run(engine.rows->find(inline_put(1).id)).error() == errc::stopped);
+    // Reopening is what ends it, and what was acknowledged before is there.
+    engine.close();
+    engine.open();
+    CHECK(engine.has(1));
+    CHECK(engine.commit(inline_put(3)).value().changed);
+}
+
+TEST_CASE("sqlite: a write error at COMMIT that is not a full disk stops the store (R6.2)") {
+    test::faulty_vfs disk;
+    fixture engine;
+    engine.commit(inline_put(1)).value();
+    disk.fail(test::faulty_vfs::call::write, test::faulty_vfs::error::io);
+    CHECK(engine.commit(inline_put(2)).error() == errc::outcome_unknown);
+    CHECK(engine.stop->tripped());
+}
+
+TEST_CASE("sqlite: the writer keeps each commit durable, and says so itself") {
+    fixture engine;
+    test::faulty_vfs disk;
+    engine.close();
+    engine.open();
+    const std::size_t before = disk.count(test::faulty_vfs::call::sync);
+    for (std::uint64_t seed = 0; seed < 10; ++seed) engine.commit(inline_put(seed)).value();
+    CHECK(disk.count(test::faulty_vfs::call::sync) >= before + 10);
+}
+
+}  // namespace
+}  // namespace cairn
