@@ -157,17 +157,22 @@ private:
     }
 
     void enqueue(pending& self) {
+        result<void> open;
+        bool first = false;
         {
-            std::unique_lock lock(mutex_);
-            if (auto open = admits(); !open) {
-                lock.unlock();
-                self.item.reply = open.error();
-                return self.resume();
+            std::lock_guard lock(mutex_);
+            open = admits();
+            self.queued = open.has_value();
+            if (self.queued) {
+                queue_.push_back(self);
+                first = !std::exchange(running_, true);
             }
-            queue_.push_back(self);
-            self.queued = true;
-            if (std::exchange(running_, true)) return;
         }
+        if (!open) {
+            self.item.reply = open.error();
+            return self.resume();
+        }
+        if (!first) return;
         // Owned by close(): it returns only after this coroutine has ended.
         asio::co_spawn(home_, run_batches(), asio::detached);
     }
@@ -180,25 +185,35 @@ private:
     }
 
     void enqueue_closer(waiter& self) {
-        std::unique_lock lock(mutex_);
-        closed_ = true;
-        closers_.push_back(self);
-        let_closers_go(std::move(lock));
+        wait_list done;
+        {
+            std::lock_guard lock(mutex_);
+            closed_ = true;
+            closers_.push_back(self);
+            done = closers_if_empty();
+        }
+        resume_all(done);
     }
 
     void leave() {
-        std::unique_lock lock(mutex_);
-        --visitors_;
-        let_closers_go(std::move(lock));
+        wait_list done;
+        {
+            std::lock_guard lock(mutex_);
+            --visitors_;
+            done = closers_if_empty();
+        }
+        resume_all(done);
     }
 
-    // The last of callers and batches lets those go on who wait in close(), and touches nothing
-    // after that: they may destroy *this.
-    void let_closers_go(std::unique_lock<std::mutex> lock) {
-        if (visitors_ > 0 || running_) return;
-        wait_list closers = std::exchange(closers_, {});
-        lock.unlock();
-        while (waiter* closer = closers.pop_front()) closer->resume();
+    // Those who wait in close(), for whoever is the last to leave. Under mutex_.
+    wait_list closers_if_empty() {
+        if (visitors_ > 0 || running_) return {};
+        return std::exchange(closers_, {});
+    }
+
+    // The last thing that is done here: a closer may destroy *this as soon as it goes on.
+    static void resume_all(wait_list& list) {
+        while (waiter* each = list.pop_front()) each->resume();
     }
 
     // Lives while there is work; one at a time.
@@ -218,11 +233,15 @@ private:
 
     // The next batch, in order of arrival; false, and closers go on, when nobody waits.
     bool gather() {
-        std::unique_lock lock(mutex_);
-        fill_batch();
-        running_ = !batch_.empty();
-        if (running_) return true;
-        let_closers_go(std::move(lock));
+        wait_list done;
+        {
+            std::lock_guard lock(mutex_);
+            fill_batch();
+            running_ = !batch_.empty();
+            if (running_) return true;
+            done = closers_if_empty();
+        }
+        resume_all(done);
         return false;
     }
 

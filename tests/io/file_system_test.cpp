@@ -59,7 +59,8 @@ awaitable<void> read_past_the_end(file_system& files, path root) {
     CHECK(cut.value().text() == pattern(10000).text().substr(9000));
     const auto behind = co_await f->read_at(10000, 10);
     CHECK(behind.value().empty());
-    const auto far = co_await f->read_at(std::uint64_t{1} << 40, 10);
+    const auto tebibyte = std::uint64_t{1} << 40;
+    const auto far = co_await f->read_at(tebibyte, 10);
     CHECK(far.value().empty());
     const auto nothing = co_await f->read_at(5, 0);
     CHECK(nothing.value().empty());
