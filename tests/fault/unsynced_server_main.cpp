@@ -1,4 +1,4 @@
-// `cairn serve` with one promise broken: data syncs of files answer and do nothing.
+// `cairn serve` with one promise broken: the data syncs of segments answer and do nothing.
 //
 //     unsynced_server serve --data DIR --listen 127.0.0.1:0
 //
@@ -58,8 +58,9 @@ public:
 
     awaitable<result<std::shared_ptr<file>>> open(std::filesystem::path path,
                                                   open_mode mode) override {
+        const bool is_segment = path.parent_path().filename() == "segments";
         auto opened = co_await real_->open(std::move(path), mode);
-        if (!opened) co_return opened.error();
+        if (!opened || !is_segment) co_return opened;
         co_return std::make_shared<unsynced_file>(std::move(*opened));
     }
     awaitable<result<void>> remove(std::filesystem::path path) override {

@@ -19,6 +19,8 @@ constexpr std::string_view loopback = "127.0.0.1";
 constexpr std::uint32_t own_size_min = 16;
 constexpr std::uint64_t shared_seeds = 16;
 
+constexpr std::uint32_t small_max = 64 << 10;
+
 bool has_owner(const promised_blob& blob) {
     return blob.size_bytes >= own_size_min && blob.seed >= shared_seeds;
 }
@@ -97,7 +99,11 @@ private:
             4095, 4096, 4097, 65535, 65536, 65537, 4u << 20, (4u << 20) + 1, 262144};
         promised_blob blob;
         const std::uint64_t roll = random_() % 100;
-        std::uniform_real_distribution<double> exponent(0, std::log(owner_.options_.size_max));
+        // Half of them small: more answers, and more of them in one commit.
+        const std::uint32_t size_max = roll % 2 == 0
+                                           ? owner_.options_.size_max
+                                           : std::min(small_max, owner_.options_.size_max);
+        std::uniform_real_distribution<double> exponent(0, std::log(size_max));
         blob.size_bytes = static_cast<std::uint32_t>(std::exp(exponent(random_)));
         if (roll < 5) blob.size_bytes = limits[random_() % limits.size()];
         blob.size_bytes = std::clamp(blob.size_bytes, 1u, owner_.options_.size_max);
