@@ -1,10 +1,12 @@
 #include "http/remote_store.hpp"
 
+#include "http/json_fields.hpp"
 #include "http/reply_source.hpp"
+#include "http/status_json.hpp"
 #include "http/upload.hpp"
 
 #include <algorithm>
-#include <boost/json/parse.hpp>
+#include <boost/json/value.hpp>
 #include <boost/system/result.hpp>
 #include <fmt/format.h>
 #include <utility>
@@ -18,32 +20,6 @@ namespace json = boost::json;
 constexpr std::size_t text_bytes_max = 4 << 20;
 constexpr std::size_t page_blobs_max = 10'000;
 std::string target_of(const blob_id& id) { return "/blobs/" + id.hex(); }
-
-json::object parse_object(const std::string& text) {
-    json::error_code ec;
-    json::value parsed = json::parse(text, ec);
-    return ec || !parsed.is_object() ? json::object() : std::move(parsed.get_object());
-}
-
-std::string text_at(const json::object& in, std::string_view key) {
-    const json::value* found = in.if_contains(key);
-    return found != nullptr && found->is_string() ? std::string(found->get_string())
-                                                  : std::string();
-}
-
-std::uint64_t number_at(const json::object& in, std::string_view key) {
-    const json::value* found = in.if_contains(key);
-    if (found == nullptr) return 0;
-    json::error_code ec;
-    return found->to_number<std::uint64_t>(ec);
-}
-
-durability durability_of(std::string_view text) noexcept {
-    for (const durability level : {durability::full, durability::replicated}) {
-        if (text == to_string(level)) return level;
-    }
-    return durability::none;
-}
 
 // The error that a problem's type names; for types that we do not know, the status decides.
 error_code error_of(int status, std::string_view type) noexcept {
@@ -238,20 +214,9 @@ awaitable<result<std::string>> remote_store::status_json() {
 awaitable<result<store_status>> remote_store::status() {
     const auto text = co_await status_json();
     if (!text) co_return text.error();
-    const json::object in = parse_object(*text);
-    store_status out;
+    store_status out = parse_status(*text);
+    out.bulk = out.catalog + ", " + out.bulk;
     out.catalog = "http://" + pool_->to().text();
-    out.bulk = text_at(in, "catalog") + ", " + text_at(in, "bulk");
-    out.kept = durability_of(text_at(in, "durability"));
-    out.boot = number_at(in, "boot");
-    out.blob_count = number_at(in, "blobs");
-    out.blob_bytes = number_at(in, "blob_bytes");
-    out.bulk_live_bytes = number_at(in, "bulk_live_bytes");
-    out.bulk_dead_bytes = number_at(in, "bulk_dead_bytes");
-    out.segment_count = number_at(in, "segments");
-    out.reclaim_count = number_at(in, "reclaim");
-    out.quarantined_count = number_at(in, "quarantined");
-    out.stopped = text_at(in, "stopped");
     co_return out;
 }
 
@@ -272,12 +237,15 @@ awaitable<result<receipt>> remote_store::put(source& body, std::optional<blob_id
     if (!text) co_return text.error();
     const json::object in = parse_object(*text);
     const auto id = blob_id::parse(text_at(in, "id"));
-    if (!id || (claim && *id != *claim)) co_return error_code(errc::malformed);
+    if (!id) co_return error_code(errc::malformed);
+    // Neither a wrong server nor the way to it may tell us that something else is stored.
+    if (out.sent_id() && *out.sent_id() != *id) co_return error_code(errc::corrupt);
+    if (claim && *id != *claim) co_return error_code(errc::corrupt);
     receipt stored;
     stored.id = *id;
     stored.size_bytes = number_at(in, "size");
     stored.created = got->head.status == 201;
-    stored.kept = durability_of(text_at(in, "durability"));
+    stored.kept = parse_durability(text_at(in, "durability"));
     co_return stored;
 }
 

@@ -1,7 +1,7 @@
 // What people, supervisors and Prometheus ask a server about itself.
 #include "http/routes.hpp"
+#include "http/status_json.hpp"
 
-#include <boost/json/object.hpp>
 #include <boost/json/serialize.hpp>
 #include <string_view>
 
@@ -12,21 +12,6 @@ void answer_word(exchange& x, std::string_view word) {
     x.answer.start(200);
     x.answer.field("Cache-Control", "no-store");
     x.answer.text("text/plain; charset=utf-8", std::string(word) + "\n");
-}
-
-void add_store(boost::json::object& out, const store_status& status) {
-    out["catalog"] = status.catalog;
-    out["bulk"] = status.bulk;
-    out["durability"] = to_string(status.kept);
-    out["boot"] = status.boot;
-    out["blobs"] = status.blob_count;
-    out["blob_bytes"] = status.blob_bytes;
-    out["bulk_live_bytes"] = status.bulk_live_bytes;
-    out["bulk_dead_bytes"] = status.bulk_dead_bytes;
-    out["segments"] = status.segment_count;
-    out["reclaim"] = status.reclaim_count;
-    out["quarantined"] = status.quarantined_count;
-    if (!status.stopped.empty()) out["stopped"] = "a sync failed; see the log and restart";
 }
 
 }  // namespace
@@ -48,12 +33,16 @@ awaitable<void> get_status(exchange& x) {
     boost::json::object out;
     std::string_view state = "starting";
     if (x.server.store.load(std::memory_order_acquire) != nullptr) {
-        const auto status = co_await x.store().status();
+        auto status = co_await x.store().status();
         if (!status && status.error() != errc::stopped) co_return x.refuse(status.error());
         const bool stopped = !status || !status->stopped.empty();
         state = x.server.draining ? "closing" : "ready";
         if (stopped) state = "stopped";
-        if (status) add_store(out, *status);
+        if (status) {
+            // The reason may name files; the log has it.
+            if (stopped) status->stopped = "a sync failed: see the log, then restart";
+            add_status(out, *status);
+        }
     }
     out["state"] = state;
     out["connections"] = x.server.connections.load();

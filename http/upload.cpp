@@ -9,7 +9,7 @@ upload::upload(connection_pool& pool, source& body, std::optional<blob_id> claim
     : pool_(pool), body_(body), claim_(claim) {}
 
 awaitable<result<reply>> upload::send() {
-    auto first = co_await body_.next();
+    auto first = co_await next_window();
     if (!first) co_return first.error();
     first_ = std::move(*first);
     const auto size = body_.size();
@@ -28,6 +28,12 @@ awaitable<result<reply>> upload::send() {
     }
 }
 
+awaitable<result<buffer>> upload::next_window() {
+    auto window = co_await body_.next();
+    if (window) hash_.update(window->view());
+    co_return window;
+}
+
 awaitable<result<reply>> upload::send_on(reply to) {
     const std::string head = make_head();
     const bool at_once = !expects_ && !chunked_;
@@ -35,7 +41,10 @@ awaitable<result<reply>> upload::send_on(reply to) {
     if (at_once) with_head = first_.view();
     auto sent = co_await to.connection->send(as_bytes(head), with_head);
     if (!sent) co_return sent.error();
-    if (whole_) co_return co_await read_final(std::move(to));
+    if (whole_) {
+        sent_id_ = blob_id{hash_.finish()};
+        co_return co_await read_final(std::move(to));
+    }
     if (expects_) {
         auto leave = co_await to.connection->read_head("PUT");
         if (!leave) co_return leave.error();
@@ -47,7 +56,7 @@ awaitable<result<reply>> upload::send_on(reply to) {
     buffer window = std::move(first_);
     first_ = {};
     if (at_once) {
-        auto next = co_await body_.next();
+        auto next = co_await next_window();
         if (!next) co_return next.error();
         window = std::move(*next);
     }
@@ -64,11 +73,12 @@ awaitable<result<reply>> upload::send_rest(reply to, buffer window) {
             ec = sent.error();
             break;
         }
-        auto next = co_await body_.next();
+        auto next = co_await next_window();
         if (!next) co_return next.error();
         window = std::move(*next);
     }
     const bool complete = window.empty();
+    if (complete) sent_id_ = blob_id{hash_.finish()};
     if (complete && chunked_) {
         const byte_view nothing;
         auto sent = co_await to.connection->send(as_bytes("0\r\n\r\n"), nothing);

@@ -7,6 +7,7 @@
 #include "engines/blob_id.hpp"
 #include "engines/source.hpp"
 #include "http/connection_pool.hpp"
+#include "runtime/hash.hpp"
 
 #include <optional>
 #include <string>
@@ -24,7 +25,11 @@ public:
     // server may have stored the blob if all of it was sent.
     awaitable<result<reply>> send();
 
+    // What the bytes hash to that were sent; nothing when not all were.
+    const std::optional<blob_id>& sent_id() const noexcept { return sent_id_; }
+
 private:
+    awaitable<result<buffer>> next_window();
     awaitable<result<reply>> send_on(reply to);
     awaitable<result<reply>> send_rest(reply to, buffer window);
     awaitable<result<reply>> read_final(reply to);
@@ -38,6 +43,8 @@ private:
     bool chunked_ = false;
     bool expects_ = false;
     bool whole_ = false;  // the first window is all of it
+    sha256 hash_;
+    std::optional<blob_id> sent_id_;
 };
 
 }  // namespace cairn

@@ -1,0 +1,332 @@
+#include "http/cairn/command_line.hpp"
+
+#include "http/endpoint.hpp"
+#include "http/target.hpp"
+#include "runtime/log.hpp"
+
+#include <CLI/CLI.hpp>
+#include <algorithm>
+#include <fmt/format.h>
+#include <functional>
+#include <map>
+#include <memory>
+#include <utility>
+
+namespace cairn::program {
+namespace {
+
+constexpr const char* about =
+    "cairn keeps blobs under the SHA-256 of their bytes.\n"
+    "\n"
+    "  cairn serve --data ./blobs        serve a folder on http://127.0.0.1:7480\n"
+    "  cairn put photo.jpg               store a file, print its id\n"
+    "  cairn get ID -o photo.jpg         fetch it, verified\n"
+    "  cairn ls                          list what is there\n"
+    "\n"
+    "Every option may also stand in a config file (`key = value`, named with --config) or in the\n"
+    "environment (CAIRN_<NAME>): --max-blob-size is max-blob-size there and CAIRN_MAX_BLOB_SIZE\n"
+    "here. Sizes read 64MiB, durations 15m or 2s.";
+
+constexpr const char* exits =
+    "Exit status: 0 done, 1 refused or not found, 2 usage, 3 trouble.\n"
+    "`cairn VERB --help` tells what a verb can do.";
+
+// --max-blob-size -> CAIRN_MAX_BLOB_SIZE
+std::string environment_name(std::string flag) {
+    flag = flag.substr(flag.rfind("--") + 2);
+    std::string name = "CAIRN_";
+    for (const char c : flag) {
+        name += c == '-' ? '_' : static_cast<char>(std::toupper(static_cast<unsigned char>(c)));
+    }
+    return name;
+}
+
+// Options that may come from the config file and the environment as well.
+template <class Value>
+CLI::Option* add(CLI::App& verb, const std::string& flags, Value& value, const std::string& help) {
+    return verb.add_option(flags, value, help)->envname(environment_name(flags));
+}
+
+CLI::Option* add_flag(CLI::App& verb,
+                      const std::string& flag,
+                      bool& value,
+                      const std::string& help) {
+    return verb.add_flag(flag, value, help)->envname(environment_name(flag));
+}
+
+// An option whose text is read by one of our parsers.
+template <class Value, class Parse>
+CLI::Option* add_parsed(CLI::App& verb,
+                        const std::string& flags,
+                        Value& value,
+                        Parse parse,
+                        const std::string& form,
+                        const std::string& help) {
+    const auto read = [&value, parse, form](const std::string& text) {
+        const auto parsed = parse(text);
+        if (!parsed) throw CLI::ValidationError(text + " is not " + form);
+        value = *parsed;
+    };
+    CLI::Option* option = verb.add_option_function<std::string>(flags, read, help);
+    if (flags.find("--") != std::string::npos) option->envname(environment_name(flags));
+    return option->type_name("");
+}
+
+CLI::Option* add_size(CLI::App& verb,
+                      const std::string& flags,
+                      std::uint64_t& value,
+                      const std::string& help) {
+    return add_parsed(verb, flags, value, parse_size, "a size, such as 64MiB", help)
+        ->type_name("SIZE")
+        ->default_str(format_size(value));
+}
+
+CLI::Option* add_time(CLI::App& verb,
+                      const std::string& flags,
+                      std::chrono::milliseconds& value,
+                      const std::string& help) {
+    return add_parsed(verb, flags, value, parse_duration, "a duration, such as 15m", help)
+        ->type_name("TIME")
+        ->default_str(fmt::format("{}s", value.count() / 1000));
+}
+
+void add_ids(CLI::App& verb, std::vector<blob_id>& ids) {
+    const auto read = [&ids](const std::vector<std::string>& texts) {
+        for (const std::string& text : texts) {
+            const auto id = parse_blob_name(text);
+            if (!id) throw CLI::ValidationError(text + " is not an id: 64 lower-case hex digits");
+            ids.push_back(*id);
+        }
+    };
+    verb.add_option_function<std::vector<std::string>>("ID", read,
+                                                       "ids, as `cairn put` prints them")
+        ->required()
+        ->type_name("");
+}
+
+void add_location(CLI::App& verb, store_location& at) {
+    CLI::Option* server = add(verb, "--server", at.server, "the server to ask")
+                              ->type_name("URL")
+                              ->default_str("http://127.0.0.1:7480");
+    add(verb, "--data", at.data, "a folder to open in place, instead of asking a server")
+        ->type_name("DIR")
+        ->excludes(server);
+    add_flag(verb, "--allow-weak-storage", at.allow_weak_storage,
+             "open --data on storage that may lose what it acknowledged");
+}
+
+void add_json(CLI::App& verb, bool& json) {
+    add_flag(verb, "--json", json, "print JSON, one object a line, for programs");
+}
+
+void add_serve(CLI::App& app, serve_options& to) {
+    CLI::App& verb = *app.add_subcommand("serve", "serve a folder over HTTP until SIGTERM");
+    add(verb, "--data", to.store.data, "the folder to keep blobs in; made when it is not there")
+        ->type_name("DIR")
+        ->required();
+    add(verb, "--listen", to.http.listen, "where to listen; port 0 picks a free one")
+        ->type_name("HOST:PORT")
+        ->capture_default_str();
+    add_flag(verb, "--allow-anonymous", to.http.allow_anonymous,
+             "listen beyond this machine although anybody may then read, write and remove");
+    add_flag(verb, "--allow-weak-storage", to.store.allow_weak_storage,
+             "accept storage that may lose what it acknowledged (tmpfs, NFS, FUSE)");
+    add(verb, "--cors-origin", to.http.cors_origin,
+        "whose web pages may use the API: an origin such as https://example.org, or *")
+        ->type_name("ORIGIN");
+    add(verb, "--threads", to.threads, "loop threads; 0 means one for each core")
+        ->type_name("N")
+        ->check(CLI::Range(0, 1024));
+    add_size(verb, "--max-blob-size", to.http.blob_bytes_max, "refuse larger blobs");
+    add_size(verb, "--body-memory", to.http.body_bytes,
+             "memory for bodies on their way in; beyond it uploads are told to come again")
+        ->check([](const std::string& text) {
+            const auto size = parse_size(text);
+            return size && *size < window_bytes ? std::string("less than one window of 64KiB")
+                                                : std::string();
+        });
+    add_size(verb, "--cache-size", to.store.cache_bytes, "memory for rows and small blobs");
+    add(verb, "--max-connections", to.http.connections_max, "one more is answered 503")
+        ->type_name("N")
+        ->capture_default_str()
+        ->check(CLI::Range(1, 1'000'000));
+    add_time(verb, "--idle-time", to.http.idle_time, "close connections that are idle for so long");
+    add_time(verb, "--drain-time", to.drain_time,
+             "after SIGTERM, how long requests may take to finish");
+}
+
+void add_put(CLI::App& app, put_options& to) {
+    CLI::App& verb = *app.add_subcommand("put", "store files and print one id a line");
+    verb.add_option("FILE", to.files, "files; - is standard input")->required()->type_name("");
+    add_location(verb, to.at);
+    add_json(verb, to.json);
+}
+
+void add_get(CLI::App& app, get_options& to) {
+    CLI::App& verb = *app.add_subcommand("get", "write a blob to standard output or a file");
+    add_parsed(verb, "ID", to.id, parse_blob_name, "an id: 64 lower-case hex digits",
+               "the blob's id, as `cairn put` printed it")
+        ->required();
+    verb.add_option("-o,--output", to.output, "a file, which appears when it is complete")
+        ->type_name("FILE");
+    add_parsed(verb, "--range", to.range, parse_range, "a range, such as 0-99 or 100-",
+               "only these bytes, counted from 0, both ends included")
+        ->type_name("A-B");
+    add_location(verb, to.at);
+}
+
+void add_stat(CLI::App& app, stat_options& to) {
+    CLI::App& verb =
+        *app.add_subcommand("stat", "tell the sizes of blobs, or that they are absent");
+    add_ids(verb, to.ids);
+    add_location(verb, to.at);
+    add_json(verb, to.json);
+}
+
+void add_ls(CLI::App& app, ls_options& to) {
+    CLI::App& verb = *app.add_subcommand("ls", "list ids and sizes, in the order of ids");
+    add_parsed(verb, "--after", to.after, parse_blob_name, "an id: 64 lower-case hex digits",
+               "begin behind this id")
+        ->type_name("ID");
+    add(verb, "--limit", to.limit, "at most so many")->type_name("N");
+    add_location(verb, to.at);
+    add_json(verb, to.json);
+}
+
+void add_rm(CLI::App& app, rm_options& to) {
+    CLI::App& verb = *app.add_subcommand("rm", "remove blobs");
+    add_ids(verb, to.ids);
+    add_location(verb, to.at);
+    add_json(verb, to.json);
+}
+
+void add_status_verb(CLI::App& app, status_options& to) {
+    CLI::App& verb = *app.add_subcommand("status", "show what a store holds and how it is doing");
+    add_location(verb, to.at);
+    add_json(verb, to.json);
+}
+
+void add_bench(CLI::App& app, bench_options& to) {
+    CLI::App& verb = *app.add_subcommand(
+        "bench", "measure cairn beside what you would use instead, on this machine's disk");
+    add(verb, "--data", to.data, "a folder on the disk to measure; scratch files come and go in it")
+        ->type_name("DIR")
+        ->capture_default_str();
+    verb.add_option("--rows", to.rows, "only rows whose name matches this regular expression")
+        ->type_name("REGEX");
+    add_time(verb, "--time", to.time, "how long one run takes");
+    verb.add_option("--repeat", to.repeat, "runs of each side, in turn; medians are shown")
+        ->type_name("N")
+        ->capture_default_str()
+        ->check(CLI::Range(1, 1000));
+    add_json(verb, to.json);
+}
+
+// A config file is one list of keys for all verbs: each verb takes those that it knows, and a key
+// that none knows is an error, not a typo that goes unseen.
+class shared_config final : public CLI::ConfigBase {
+public:
+    explicit shared_config(const CLI::App& app) : app_(app) {}
+
+    std::vector<CLI::ConfigItem> from_config(std::istream& input) const override {
+        std::vector<CLI::ConfigItem> entries = CLI::ConfigBase::from_config(input);
+        const auto chosen = app_.get_subcommands();
+        std::vector<CLI::ConfigItem> taken;
+        for (CLI::ConfigItem& item : entries) {
+            const std::string flag = "--" + item.name;
+            const auto& verbs = app_.get_subcommands([](const CLI::App*) { return true; });
+            const bool known = std::any_of(verbs.begin(), verbs.end(), [&](const CLI::App* verb) {
+                return verb->get_option_no_throw(flag) != nullptr;
+            });
+            if (!known || !item.parents.empty()) {
+                throw CLI::ConfigError("config file: no option is called " + item.fullname());
+            }
+            if (chosen.empty() || chosen.front()->get_option_no_throw(flag) == nullptr) continue;
+            item.parents = {chosen.front()->get_name()};
+            taken.push_back(std::move(item));
+        }
+        return taken;
+    }
+
+private:
+    const CLI::App& app_;
+};
+
+// All verbs' options while they are filled in.
+struct all_options {
+    serve_options serve;
+    put_options put;
+    get_options get;
+    stat_options stat;
+    ls_options ls;
+    rm_options rm;
+    status_options status;
+    bench_options bench;
+};
+
+void set_default_server(store_location& at) {
+    if (at.server.empty()) at.server = "http://127.0.0.1:" + std::to_string(cairn_port);
+}
+
+command chosen_command(const std::string& verb, all_options& all) {
+    for (store_location* at :
+         {&all.put.at, &all.get.at, &all.stat.at, &all.ls.at, &all.rm.at, &all.status.at}) {
+        set_default_server(*at);
+    }
+    all.serve.store.max_blob_bytes = all.serve.http.blob_bytes_max;
+    if (verb == "serve") return std::move(all.serve);
+    if (verb == "put") return std::move(all.put);
+    if (verb == "get") return std::move(all.get);
+    if (verb == "stat") return std::move(all.stat);
+    if (verb == "ls") return std::move(all.ls);
+    if (verb == "rm") return std::move(all.rm);
+    if (verb == "bench") return std::move(all.bench);
+    return std::move(all.status);
+}
+
+}  // namespace
+
+std::variant<command, printed> parse_command_line(int argc, char** argv) {
+    CLI::App app(about, "cairn");
+    app.set_version_flag("--version", "cairn " CAIRN_VERSION);
+    app.footer(exits);
+    app.require_subcommand(1);
+    app.fallthrough();
+    app.set_config("--config", "", "a file with options, one `key = value` a line")
+        ->type_name("FILE");
+    app.config_formatter(std::make_shared<shared_config>(app));
+    std::string level = "info";
+    app.add_option("--log-level", level, "debug, info, warn or error")
+        ->envname("CAIRN_LOG_LEVEL")
+        ->capture_default_str()
+        ->check(CLI::IsMember({"debug", "info", "warn", "error"}));
+
+    all_options all;
+    add_serve(app, all.serve);
+    add_put(app, all.put);
+    add_get(app, all.get);
+    add_stat(app, all.stat);
+    add_ls(app, all.ls);
+    add_rm(app, all.rm);
+    add_status_verb(app, all.status);
+    add_bench(app, all.bench);
+    try {
+        app.parse(argc, argv);
+    } catch (const CLI::CallForHelp&) {
+        const auto verbs = app.get_subcommands();
+        return printed{verbs.empty() ? app.help() : verbs.front()->help(), exit_done};
+    } catch (const CLI::CallForVersion& e) {
+        return printed{std::string(e.what()) + "\n", exit_done};
+    } catch (const CLI::ParseError& e) {
+        return printed{fmt::format("cairn: {}\ncairn: hint: see `cairn --help`\n", e.what()),
+                       exit_usage};
+    }
+    const std::map<std::string, log_level> levels{{"debug", log_level::debug},
+                                                  {"info", log_level::info},
+                                                  {"warn", log_level::warn},
+                                                  {"error", log_level::error}};
+    set_log_level(levels.at(level));
+    return chosen_command(app.get_subcommands().front()->get_name(), all);
+}
+
+}  // namespace cairn::program

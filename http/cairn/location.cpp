@@ -1,0 +1,74 @@
+#include "http/cairn/location.hpp"
+
+#include "http/endpoint.hpp"
+#include "http/remote_store.hpp"
+
+#include <boost/system/errc.hpp>
+#include <cstdio>
+#include <exception>
+#include <utility>
+
+namespace cairn::program {
+namespace {
+
+awaitable<int> run_on_store(runtime& threads,
+                            store_location at,
+                            const std::function<awaitable<int>(store&)>& work) {
+    const std::unique_ptr<store> opened = co_await open_location(threads, at);
+    if (opened == nullptr) co_return exit_trouble;
+    int result = exit_trouble;
+    std::exception_ptr failure;
+    try {
+        result = co_await work(*opened);
+    } catch (...) {
+        failure = std::current_exception();
+    }
+    co_await opened->close();
+    if (failure) std::rethrow_exception(failure);
+    co_return result;
+}
+
+}  // namespace
+
+awaitable<std::unique_ptr<store>> open_location(runtime& threads, store_location at) {
+    if (!at.data.empty()) {
+        store_options options;
+        options.data = at.data;
+        options.allow_weak_storage = at.allow_weak_storage;
+        auto opened = co_await open_store(threads, std::move(options));
+        if (opened) co_return std::move(*opened);
+        complain(at.data, opened.error());
+        co_return nullptr;
+    }
+    const auto server = parse_server_url(at.server);
+    if (!server) throw usage_error("--server " + at.server + ": not HOST:PORT or http://HOST:PORT");
+    auto remote = std::make_unique<remote_store>(*server);
+    // Asked once here, so that a server that is not there is told as such and not once for each
+    // file.
+    const auto status = co_await remote->status_json();
+    if (status) co_return remote;
+    complain(at.server, status.error());
+    if (status.error() == boost::system::errc::connection_refused) {
+        std::fprintf(stderr, "cairn: hint: is `cairn serve` running there?\n");
+    }
+    co_await remote->close();
+    co_return nullptr;
+}
+
+int with_store(runtime& threads,
+               const store_location& at,
+               const std::function<awaitable<int>(store&)>& work) {
+    return threads.run(run_on_store(threads, at, work));
+}
+
+void complain(const std::string& what, const error_code& reason) {
+    std::fprintf(stderr, "cairn: %s: %s\n", what.c_str(), reason.message().c_str());
+}
+
+int status_of(const error_code& reason) noexcept {
+    const bool refused = reason == failure::missing || reason == failure::bad_input ||
+                         reason == failure::full || reason == errc::refused;
+    return refused ? exit_refused : exit_trouble;
+}
+
+}  // namespace cairn::program

@@ -1,0 +1,103 @@
+// What the program can do: one function a verb, each with its options.
+//
+// A verb gets a runtime, writes its result to standard output and what people should know to
+// standard error, and returns the exit status. It throws std::exception for trouble, usage_error
+// for a usage that only it can judge.
+#pragma once
+
+#include "engines/blob_id.hpp"
+#include "http/cairn/units.hpp"
+#include "http/settings.hpp"
+#include "runtime/runtime.hpp"
+#include "store/open_store.hpp"
+
+#include <chrono>
+#include <cstddef>
+#include <cstdint>
+#include <optional>
+#include <stdexcept>
+#include <string>
+#include <vector>
+
+namespace cairn::program {
+
+enum exit_status {
+    exit_done = 0,
+    exit_refused = 1,  // or not found
+    exit_usage = 2,
+    exit_trouble = 3,
+};
+
+struct usage_error : std::runtime_error {
+    using std::runtime_error::runtime_error;
+};
+
+struct serve_options {
+    http_settings http;
+    store_options store;
+    std::size_t threads = 0;  // 0: one for each core
+    std::chrono::milliseconds drain_time{30'000};
+};
+
+// Where a client command finds its store.
+struct store_location {
+    std::string server;  // HOST:PORT or http://HOST:PORT
+    std::string data;    // a folder to open in place; not together with a server
+    bool allow_weak_storage = false;
+};
+
+struct put_options {
+    store_location at;
+    std::vector<std::string> files;  // "-": standard input
+    bool json = false;
+};
+
+struct get_options {
+    store_location at;
+    blob_id id;
+    std::string output;  // empty or "-": standard output
+    std::optional<parsed_range> range;
+};
+
+struct stat_options {
+    store_location at;
+    std::vector<blob_id> ids;
+    bool json = false;
+};
+
+struct ls_options {
+    store_location at;
+    std::optional<blob_id> after;
+    std::uint64_t limit = UINT64_MAX;
+    bool json = false;
+};
+
+struct rm_options {
+    store_location at;
+    std::vector<blob_id> ids;
+    bool json = false;
+};
+
+struct status_options {
+    store_location at;
+    bool json = false;
+};
+
+struct bench_options {
+    std::string data = ".";  // the disk to measure: scratch folders are made here
+    std::string rows;        // a regular expression for names of rows; empty: all
+    std::chrono::milliseconds time{1'000};
+    std::size_t repeat = 5;
+    bool json = false;
+};
+
+int serve(const serve_options& options);
+int put(runtime& threads, const put_options& options);
+int get(runtime& threads, const get_options& options);
+int stat(runtime& threads, const stat_options& options);
+int ls(runtime& threads, const ls_options& options);
+int rm(runtime& threads, const rm_options& options);
+int status(runtime& threads, const status_options& options);
+int bench(const bench_options& options);
+
+}  // namespace cairn::program
