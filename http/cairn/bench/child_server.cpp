@@ -1,0 +1,168 @@
+#include "http/cairn/bench/child_server.hpp"
+
+#include "http/cairn/bench/http_caller.hpp"
+
+#include <algorithm>
+#include <csignal>
+#include <cstdio>
+#include <cstdlib>
+#include <fcntl.h>
+#include <fstream>
+#include <iterator>
+#include <spawn.h>
+#include <sstream>
+#include <stdexcept>
+#include <sys/wait.h>
+#include <thread>
+#include <unistd.h>
+#include <utility>
+
+extern char** environ;
+
+namespace cairn::bench {
+namespace {
+
+// Starts a program; its standard output goes to `out` when that is a descriptor.
+pid_t start(const std::vector<std::string>& command, int out) {
+    std::vector<char*> words;
+    for (const std::string& word : command) words.push_back(const_cast<char*>(word.c_str()));
+    words.push_back(nullptr);
+    posix_spawn_file_actions_t actions;
+    posix_spawn_file_actions_init(&actions);
+    if (out >= 0) posix_spawn_file_actions_adddup2(&actions, out, STDOUT_FILENO);
+    posix_spawn_file_actions_addopen(&actions, STDERR_FILENO, "/dev/null", O_WRONLY, 0);
+    pid_t process = 0;
+    const int code = posix_spawnp(&process, words[0], &actions, nullptr, words.data(), environ);
+    posix_spawn_file_actions_destroy(&actions);
+    if (code != 0) throw std::runtime_error("cannot start " + command[0]);
+    return process;
+}
+
+// The first line that comes out of the pipe, empty when there is none.
+std::string first_line(int from) {
+    std::string line;
+    char c = 0;
+    while (::read(from, &c, 1) == 1 && c != '\n') line += c;
+    return line;
+}
+
+void wait_for(std::uint16_t port) {
+    for (int i = 0; i < 200; ++i) {
+        try {
+            const http_caller probe(port);
+            return;
+        } catch (const std::runtime_error&) {
+            std::this_thread::sleep_for(std::chrono::milliseconds(10));
+        }
+    }
+    throw std::runtime_error("a server did not open its port");
+}
+
+// utime and stime of one process, from /proc/PID/stat.
+double cpu_of(pid_t process) {
+    std::ifstream in("/proc/" + std::to_string(process) + "/stat");
+    std::string text((std::istreambuf_iterator<char>(in)), {});
+    const auto after_name = text.rfind(')');
+    if (after_name == std::string::npos) return 0;
+    std::istringstream fields(text.substr(after_name + 2));
+    std::string skipped;
+    for (int i = 0; i < 11; ++i) fields >> skipped;
+    double user = 0;
+    double system = 0;
+    fields >> user >> system;
+    return (user + system) / static_cast<double>(::sysconf(_SC_CLK_TCK));
+}
+
+std::vector<pid_t> children_of(pid_t process) {
+    const std::string id = std::to_string(process);
+    std::ifstream in("/proc/" + id + "/task/" + id + "/children");
+    return {std::istream_iterator<pid_t>(in), {}};
+}
+
+std::uint16_t free_port() {
+    const http_listener probe;
+    return probe.port();
+}
+
+constexpr const char* nginx_config = R"(
+worker_processes 1;
+daemon off;
+pid nginx.pid;
+error_log stderr crit;
+events { worker_connections 1024; }
+http {
+    access_log off;
+    sendfile on;
+    tcp_nopush on;
+    keepalive_requests 1000000000;
+    open_file_cache max=1000 inactive=600s;
+    open_file_cache_valid 600s;
+    client_body_temp_path .;
+    proxy_temp_path .;
+    fastcgi_temp_path .;
+    uwsgi_temp_path .;
+    scgi_temp_path .;
+    server {
+        listen 127.0.0.1:PORT;
+        root .;
+        add_header Cache-Control "public, max-age=31536000, immutable";
+        add_header Repr-Digest "sha-256=:AAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAA=:";
+        add_header X-Content-Type-Options nosniff;
+    }
+}
+)";
+
+}  // namespace
+
+child_server child_server::cairn(const std::filesystem::path& folder, std::size_t threads) {
+    int ends[2];
+    if (::pipe2(ends, O_CLOEXEC) != 0) throw std::runtime_error("cannot make a pipe");
+    const pid_t process =
+        start({"/proc/self/exe", "serve", "--data", folder.string(), "--listen", "127.0.0.1:0",
+               "--threads", std::to_string(threads), "--log-level", "error"},
+              ends[1]);
+    ::close(ends[1]);
+    const std::string line = first_line(ends[0]);
+    ::close(ends[0]);
+    child_server made(process, 0);
+    const auto colon = line.rfind(':');
+    if (line.rfind("listening on ", 0) != 0 || colon == std::string::npos) {
+        throw std::runtime_error("cairn serve did not start: " + line);
+    }
+    made.port_ = static_cast<std::uint16_t>(std::stoul(line.substr(colon + 1)));
+    return made;
+}
+
+child_server child_server::nginx(const std::filesystem::path& folder) {
+    const std::uint16_t port = free_port();
+    std::string config = nginx_config;
+    config.replace(config.find("PORT"), 4, std::to_string(port));
+    std::ofstream(folder / "nginx.conf") << config;
+    child_server made(start({"nginx", "-p", folder.string(), "-c", "nginx.conf"}, -1), port);
+    wait_for(port);
+    return made;
+}
+
+bool child_server::has_nginx() {
+    for (const char* path : {"/usr/sbin/nginx", "/usr/bin/nginx", "/usr/local/sbin/nginx"}) {
+        if (::access(path, X_OK) == 0) return true;
+    }
+    return false;
+}
+
+child_server::child_server(child_server&& other) noexcept
+    : process_(std::exchange(other.process_, 0)), port_(other.port_) {}
+
+child_server::~child_server() {
+    if (process_ == 0) return;
+    ::kill(process_, SIGTERM);
+    ::waitpid(process_, nullptr, 0);
+}
+
+double child_server::cpu_seconds() const {
+    double sum = cpu_of(process_);
+    for (const pid_t worker : children_of(process_)) sum += cpu_of(worker);
+    return sum;
+}
+
+}  // namespace cairn::bench

@@ -1,0 +1,38 @@
+// A server in a process of its own, so that its processor time can be told from ours.
+#pragma once
+
+#include <cstdint>
+#include <filesystem>
+#include <string>
+#include <sys/types.h>
+#include <vector>
+
+namespace cairn::bench {
+
+// Ended when it goes. Throws std::runtime_error when it does not start or answer.
+class child_server {
+public:
+    // `cairn serve` of this very program on `folder`, on a free port.
+    static child_server cairn(const std::filesystem::path& folder, std::size_t threads);
+    // nginx with one worker, sendfile and cached descriptors, serving the files in `folder`. Its
+    // answers carry headers as long as cairn's.
+    static child_server nginx(const std::filesystem::path& folder);
+    // Whether nginx is there to be compared with.
+    static bool has_nginx();
+
+    child_server(child_server&& other) noexcept;
+    child_server& operator=(child_server&&) = delete;
+    ~child_server();
+
+    std::uint16_t port() const noexcept { return port_; }
+    // Processor time of the process and of its workers so far.
+    double cpu_seconds() const;
+
+private:
+    child_server(pid_t process, std::uint16_t port) : process_(process), port_(port) {}
+
+    pid_t process_;
+    std::uint16_t port_;
+};
+
+}  // namespace cairn::bench
