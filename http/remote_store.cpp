@@ -118,7 +118,9 @@ awaitable<result<std::unique_ptr<source>>> remote_store::get(blob_id id, byte_ra
         }
         co_return std::make_unique<buffer_source>(buffer());
     }
-    auto got = co_await ask("GET", target_of(id), whole ? std::string() : range_field(range));
+    std::string wanted;
+    if (!whole) wanted = range_field(range);
+    auto got = co_await ask("GET", target_of(id), std::move(wanted));
     if (!got) co_return got.error();
     const reply_head& head = got->head;
     if (head.status == (whole ? 200 : 206) && head.content_length) {
