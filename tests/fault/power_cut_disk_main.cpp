@@ -4,10 +4,10 @@
 //
 // Prints `ready` once mounted. Then, on standard input, `cut SEED PATH` writes an image of what a
 // power cut would leave and answers `cut UNFLUSHED KEPT TORN`; the end of the input ends the
-// program. A cut falls on this moment, or on the next at which the kernel asks for a flush and the
-// most is at stake: the seed decides. One thread serves both sides, so that is always between two
-// requests of the kernel. Its flush arrives here as fsync: the loop device turns one into the
-// other.
+// program. The seed decides on which moment the cut falls: this one, the next flush that the kernel
+// asks for, when the most is at stake, or one of the next writes. One thread serves both sides, so
+// that is always between two requests of the kernel. Its flush arrives here as fsync: the loop
+// device turns one into the other.
 #define FUSE_USE_VERSION 35
 
 #include "tests/support/cached_disk.hpp"
@@ -34,18 +34,20 @@ namespace {
 using cairn::test::cached_disk;
 
 constexpr fuse_ino_t disk_inode = 2;
-constexpr double for_ever = 1e9;       // seconds for which the kernel may keep names and attributes
-constexpr int flush_patience_ms = 50;  // a cut waits that long for a flush to fall on
+constexpr double for_ever = 1e9;     // seconds for which the kernel may keep names and attributes
+constexpr int cut_patience_ms = 50;  // a cut waits that long for its moment
 
 struct ordered_cut {
-    std::uint64_t seed;
+    std::uint64_t seed = 0;
     std::string image;
+    std::uint64_t writes_before = 0;  // 0: the next flush
 };
 
 struct served_disk {
     cached_disk disk;
     std::optional<ordered_cut> waiting;
 
+    ordered_cut* next_cut() { return waiting ? &*waiting : nullptr; }
     void cut() {
         const cached_disk::cut_report report = disk.cut(waiting->image, waiting->seed);
         waiting.reset();
@@ -115,13 +117,16 @@ void do_write(
     guarded(request, [&] {
         disk_of(request).write(static_cast<std::uint64_t>(offset),
                                std::as_bytes(std::span(bytes, size)));
+        if (ordered_cut* const next = served(request).next_cut(); next && next->writes_before > 0)
+            if (--next->writes_before == 0) served(request).cut();
         fuse_reply_write(request, size);
     });
 }
 
 void do_fsync(fuse_req_t request, fuse_ino_t, int, fuse_file_info*) {
     guarded(request, [&] {
-        if (served(request).waiting) served(request).cut();
+        if (ordered_cut* const next = served(request).next_cut(); next && next->writes_before == 0)
+            served(request).cut();
         disk_of(request).flush();
         fuse_reply_err(request, 0);
     });
@@ -145,12 +150,14 @@ void do_fallocate(
 void obey(served_disk& served, const std::string& line) {
     std::istringstream words(line);
     std::string verb;
-    ordered_cut order{};
+    ordered_cut order;
     words >> verb >> order.seed >> order.image;
     if (verb != "cut" || order.image.empty()) throw std::runtime_error("not a command: " + line);
-    const bool at_once = order.seed % 2 == 0;
+    const std::uint64_t moment = order.seed % 3;
+    constexpr std::uint64_t writes_ahead = 32;
+    if (moment == 2) order.writes_before = 1 + order.seed / 3 % writes_ahead;
     served.waiting = std::move(order);
-    if (at_once) served.cut();
+    if (moment == 0) served.cut();
 }
 
 // Requests of the kernel and commands of the test, in turn, until either side ends.
@@ -159,7 +166,7 @@ void serve(fuse_session* session, served_disk& served) {
     fuse_buf request{};
     while (!fuse_session_exited(session)) {
         pollfd waiting[2]{{fuse_session_fd(session), POLLIN, 0}, {STDIN_FILENO, POLLIN, 0}};
-        const int ready = ::poll(waiting, 2, served.waiting ? flush_patience_ms : -1);
+        const int ready = ::poll(waiting, 2, served.waiting ? cut_patience_ms : -1);
         if (ready == 0) served.cut();
         if (ready <= 0) continue;
         if (waiting[0].revents != 0) {
