@@ -337,8 +337,8 @@ line_numbers blocking_calls(const source_file& file) {
         "\\b(PQexec\\w*|PQconnectdb|lo_read|lo_write|getaddrinfo|this_thread::sleep_\\w+|usleep|"
         "nanosleep|popen)\\s*\\(");
     static const std::regex above_engines(
-        "\\bstd::filesystem::(?!path\\b)|\\b(i|o)?fstream\\b|\\b(fopen|fsync|fdatasync|sync_file_range|pread|"
-        "pwrite|sqlite3_\\w+)\\s*\\(");
+        "\\bstd::filesystem::(?!path\\b)|\\b(i|o)?fstream\\b|"
+        "\\b(fopen|fsync|fdatasync|sync_file_range|pread|pwrite|sqlite3_\\w+)\\s*\\(");
     line_numbers lines;
     if (!file.is_product() || file.is_under("http/cairn")) return lines;
     const bool high = file.is_under("store") || file.is_under("http");

@@ -1,9 +1,9 @@
 // The writer strand: the one SQLite connection and thread that writes and checkpoints.
 //
-// A batch of changes is one BEGIN IMMEDIATE ... COMMIT with synchronous=FULL. Checkpoints run between
-// batches: a passive one each `passive_pages` of new log, and, when the log is long because readers
-// stood in its way, one behind a closed gate that lets it start anew. So the log stays under 64
-// MiB.
+// A batch of changes is one BEGIN IMMEDIATE ... COMMIT with synchronous=FULL. Checkpoints run
+// between batches: a passive one each `passive_pages` of new log, and, when the log is long because
+// readers stood in its way, one behind a closed gate that lets it start anew. So the log stays
+// under 64 MiB.
 #pragma once
 
 #include "engines/catalog.hpp"

@@ -18,8 +18,8 @@ struct sample {
     double p99_us = 0;
 };
 
-// Prepared when it is made, run several times, cleaned up when it goes. A run checks every reply and
-// throws std::runtime_error when one is wrong: a figure of wrong answers is none.
+// Prepared when it is made, run several times, cleaned up when it goes. A run checks every reply
+// and throws std::runtime_error when one is wrong: a figure of wrong answers is none.
 class contender {
 public:
     virtual ~contender() = default;

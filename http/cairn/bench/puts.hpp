@@ -13,8 +13,8 @@ struct put_load {
     std::size_t callers = 1;
 };
 
-// cairn as a library, in `folder`: the callers are coroutines of one thread. `inline_bytes_max` above
-// the size keeps the bytes in SQLite.
+// cairn as a library, in `folder`: the callers are coroutines of one thread. `inline_bytes_max`
+// above the size keeps the bytes in SQLite.
 std::unique_ptr<contender> embedded_puts(std::filesystem::path folder,
                                          put_load load,
                                          std::size_t inline_bytes_max = 4096);
@@ -22,8 +22,8 @@ std::unique_ptr<contender> embedded_puts(std::filesystem::path folder,
 // `cairn serve` in a process of its own, one keep-alive connection a caller.
 std::unique_ptr<contender> http_puts(std::filesystem::path folder, put_load load);
 
-// SQLite as most programs use it: a thread and a connection a caller, autocommit, the same durability
-// (WAL, synchronous=FULL) and the same table shape as cairn's.
+// SQLite as most programs use it: a thread and a connection a caller, autocommit, the same
+// durability (WAL, synchronous=FULL) and the same table shape as cairn's.
 std::unique_ptr<contender> sqlite_puts(std::filesystem::path folder, put_load load);
 
 enum class publish { rename, link };  // write and rename, or O_TMPFILE and linkat
