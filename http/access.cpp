@@ -1,6 +1,10 @@
 #include "http/access.hpp"
 
 #include "http/grammar.hpp"
+#include "runtime/awaitable.hpp"
+#include "runtime/error.hpp"
+
+#include <boost/asio/ip/address.hpp>
 
 namespace cairn {
 namespace {
@@ -16,9 +20,14 @@ std::string_view host_name(std::string_view host) noexcept {
 
 }  // namespace
 
-bool is_loopback_address(std::string_view address) noexcept {
-    return address == "::1" || address.starts_with("127.") ||
-           (iequals(address.substr(0, 7), "::ffff:") && address.substr(7).starts_with("127."));
+bool is_loopback_address(std::string_view text) {
+    error_code ec;
+    const auto address = asio::ip::make_address(std::string(text), ec);
+    if (ec) return false;
+    if (address.is_v6() && address.to_v6().is_v4_mapped()) {
+        return asio::ip::make_address_v4(asio::ip::v4_mapped, address.to_v6()).is_loopback();
+    }
+    return address.is_loopback();
 }
 
 access_rules::access_rules(const http_settings& settings, std::string_view address)
@@ -62,7 +71,7 @@ std::string_view access_rules::cors_fields(const request_head& request) const no
     return cors_fields_;
 }
 
-bool access_rules::is_known_host(std::string_view host) const noexcept {
+bool access_rules::is_known_host(std::string_view host) const {
     const std::string_view name = host_name(host);
     return iequals(name, "localhost") || name == address_ || is_loopback_address(name);
 }

@@ -36,7 +36,7 @@ public:
     bool is_loopback() const noexcept { return loopback_; }
 
 private:
-    bool is_known_host(std::string_view host) const noexcept;
+    bool is_known_host(std::string_view host) const;
     bool is_trusted_origin(std::string_view origin, std::string_view host) const noexcept;
 
     std::string address_;
@@ -45,7 +45,7 @@ private:
     bool loopback_;
 };
 
-// Whether an IP address is one that only this machine reaches.
-bool is_loopback_address(std::string_view address) noexcept;
+// Whether the text is an IP address, and one that only this machine reaches.
+bool is_loopback_address(std::string_view text);
 
 }  // namespace cairn

@@ -109,7 +109,6 @@ result<void> body_source::take_received(mutable_byte_view window, std::size_t& f
         moved(count);
         filled += count;
     }
-    if (count_ > settings_.blob_bytes_max) return errc::too_large;
     return {};
 }
 
@@ -119,6 +118,7 @@ awaitable<result<std::size_t>> body_source::fill(mutable_byte_view window) {
     deadline until = deadline::max();
     for (;;) {
         if (auto taken = take_received(window, filled); !taken) co_return taken.error();
+        if (count_ > settings_.blob_bytes_max) co_return error_code(errc::too_large);
         if (finished() || filled == window.size()) co_return filled;
         if (until == deadline::max()) {
             until = std::chrono::steady_clock::now() + settings_.window_time;

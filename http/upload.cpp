@@ -9,43 +9,43 @@ upload::upload(connection_pool& pool, source& body, std::optional<blob_id> claim
     : pool_(pool), body_(body), claim_(claim) {}
 
 awaitable<result<reply>> upload::send() {
-    auto first = co_await next_window();
-    if (!first) co_return first.error();
-    first_ = std::move(*first);
-    const auto size = body_.size();
-    chunked_ = !size;
-    whole_ = size && *size <= first_.size();
-    expects_ = claim_ && !whole_;
+    for (int i = 0; i < 2; ++i) {
+        auto moved = co_await advance();
+        if (!moved) co_return moved.error();
+    }
+    whole_ = ahead_.empty();
+    chunked_ = !whole_ && !body_.size();
     for (bool fresh = false;; fresh = true) {
         auto taken = co_await pool_.take(fresh);
         if (!taken) co_return taken.error();
         reply to;
         to.connection = std::move(taken->connection);
-        auto done = co_await send_on(std::move(to));
-        // Past the first window the body cannot be sent again, and its first window is let go.
-        const bool repeatable = taken->used_before && (whole_ || !first_.empty());
-        if (done || !repeatable || !is_stale(done.error())) co_return done;
+        auto done = co_await attempt(std::move(to));
+        if (done || begun_ || !taken->used_before || !is_stale(done.error())) co_return done;
     }
 }
 
-awaitable<result<buffer>> upload::next_window() {
-    auto window = co_await body_.next();
-    if (window) hash_.update(window->view());
-    co_return window;
+// Moves one window on.
+awaitable<result<void>> upload::advance() {
+    window_ = std::exchange(ahead_, {});
+    auto next = co_await body_.next();
+    if (!next) co_return next.error();
+    hash_.update(next->view());
+    ahead_ = std::move(*next);
+    co_return result<void>();
 }
 
-awaitable<result<reply>> upload::send_on(reply to) {
+awaitable<result<reply>> upload::attempt(reply to) {
     const std::string head = make_head();
-    const bool at_once = !expects_ && !chunked_;
     byte_view with_head;
-    if (at_once) with_head = first_.view();
+    if (whole_) with_head = window_.view();
     auto sent = co_await to.connection->send(as_bytes(head), with_head);
     if (!sent) co_return sent.error();
     if (whole_) {
         sent_id_ = blob_id{hash_.finish()};
         co_return co_await read_final(std::move(to));
     }
-    if (expects_) {
+    if (claim_) {
         auto leave = co_await to.connection->read_head("PUT");
         if (!leave) co_return leave.error();
         if (!leave->is_interim()) {
@@ -53,31 +53,24 @@ awaitable<result<reply>> upload::send_on(reply to) {
             co_return to;
         }
     }
-    buffer window = std::move(first_);
-    first_ = {};
-    if (at_once) {
-        auto next = co_await next_window();
-        if (!next) co_return next.error();
-        window = std::move(*next);
-    }
-    co_return co_await send_rest(std::move(to), std::move(window));
+    begun_ = true;
+    co_return co_await send_rest(std::move(to));
 }
 
-awaitable<result<reply>> upload::send_rest(reply to, buffer window) {
+awaitable<result<reply>> upload::send_rest(reply to) {
     error_code ec;
-    // A server that refuses the body answers before its end and closes: its reply tells more than
-    // the broken pipe.
-    while (!window.empty() && to.connection->is_quiet()) {
-        auto sent = co_await send_window(*to.connection, window);
+    // A server that refuses the body answers before its end and closes: its reply tells more than the
+    // broken pipe.
+    while (!window_.empty() && to.connection->is_quiet()) {
+        auto sent = co_await send_window(*to.connection);
         if (!sent) {
             ec = sent.error();
             break;
         }
-        auto next = co_await next_window();
-        if (!next) co_return next.error();
-        window = std::move(*next);
+        auto moved = co_await advance();
+        if (!moved) co_return moved.error();
     }
-    const bool complete = window.empty();
+    const bool complete = window_.empty();
     if (complete) sent_id_ = blob_id{hash_.finish()};
     if (complete && chunked_) {
         const byte_view nothing;
@@ -100,11 +93,11 @@ awaitable<result<reply>> upload::read_final(reply to) {
     }
 }
 
-awaitable<result<void>> upload::send_window(client_connection& to, const buffer& window) {
+awaitable<result<void>> upload::send_window(client_connection& to) {
     const byte_view nothing;
-    if (!chunked_) co_return co_await to.send(nothing, window.view());
-    const std::string size = fmt::format("{:x}\r\n", window.size());
-    auto sent = co_await to.send(as_bytes(size), window.view());
+    if (!chunked_) co_return co_await to.send(nothing, window_.view());
+    const std::string size = fmt::format("{:x}\r\n", window_.size());
+    auto sent = co_await to.send(as_bytes(size), window_.view());
     if (!sent) co_return sent;
     co_return co_await to.send(as_bytes("\r\n"), nothing);
 }
@@ -114,9 +107,9 @@ std::string upload::make_head() const {
     if (chunked_) {
         fields += "Transfer-Encoding: chunked\r\n";
     } else {
-        fields += fmt::format("Content-Length: {}\r\n", *body_.size());
+        fields += fmt::format("Content-Length: {}\r\n", whole_ ? window_.size() : *body_.size());
     }
-    if (expects_) fields += "Expect: 100-continue\r\n";
+    if (claim_ && !whole_) fields += "Expect: 100-continue\r\n";
     if (!claim_) return pool_.head_of("POST", "/blobs", fields);
     return pool_.head_of("PUT", "/blobs/" + claim_->hex(), fields);
 }

@@ -252,6 +252,13 @@ private:
     const CLI::App& app_;
 };
 
+// CLI11 itself would only say that a subcommand is missing.
+bool is_verb(const CLI::App& app, std::string_view word) {
+    const auto verbs = app.get_subcommands([](const CLI::App*) { return true; });
+    return std::any_of(verbs.begin(), verbs.end(),
+                       [word](const CLI::App* verb) { return verb->get_name() == word; });
+}
+
 // All verbs' options while they are filled in.
 struct all_options {
     serve_options serve;
@@ -310,6 +317,12 @@ std::variant<command, printed> parse_command_line(int argc, char** argv) {
     add_rm(app, all.rm);
     add_status_verb(app, all.status);
     add_bench(app, all.bench);
+    if (argc > 1 && argv[1][0] != '-' && !is_verb(app, argv[1])) {
+        return printed{
+            fmt::format("cairn: there is no verb `{}`\ncairn: hint: see `cairn --help`\n",
+                        printable(argv[1])),
+            exit_usage};
+    }
     try {
         app.parse(argc, argv);
     } catch (const CLI::CallForHelp&) {
@@ -318,7 +331,10 @@ std::variant<command, printed> parse_command_line(int argc, char** argv) {
     } catch (const CLI::CallForVersion& e) {
         return printed{std::string(e.what()) + "\n", exit_done};
     } catch (const CLI::ParseError& e) {
-        return printed{fmt::format("cairn: {}\ncairn: hint: see `cairn --help`\n", e.what()),
+        std::string what = e.what();
+        const bool unknown_verb = app.get_subcommands().empty() && argc > 1 && *argv[1] != '-';
+        if (unknown_verb) what = fmt::format("no verb is called {}", argv[1]);
+        return printed{fmt::format("cairn: {}\ncairn: hint: see `cairn --help`\n", what),
                        exit_usage};
     }
     const std::map<std::string, log_level> levels{{"debug", log_level::debug},
