@@ -21,7 +21,8 @@ struct rule {
 
 constexpr std::array<rule, 7> rules{{
     {"every blob in bulk lies in a segment that the catalog knows",
-     "SELECT hex(id) FROM blobs WHERE container NOT IN (SELECT segment FROM segments)"},
+     "SELECT hex(id) FROM blobs WHERE container IS NOT NULL"
+     " AND container NOT IN (SELECT segment FROM segments)"},
     {"records end where their segment does",
      "SELECT hex(id) FROM blobs JOIN segments ON container = segment"
      " WHERE offset + length > end_bytes"},

@@ -58,6 +58,23 @@ TEST_CASE("audit: a store that was closed in peace is accounted for") {
     for (const std::string& complaint : unaccounted(store.data_dir)) FAIL_CHECK(complaint);
 }
 
+TEST_CASE("audit: a store whose blobs are all in rows is accounted for") {
+    const closed_store store;
+    store.change("DELETE FROM blobs WHERE container IS NOT NULL");
+    store.change("DELETE FROM segments");
+    store.change(
+        "UPDATE totals SET blobs = (SELECT count(*) FROM blobs),"
+        " bytes = (SELECT sum(size) FROM blobs)");
+    std::filesystem::remove_all(store.data_dir / "segments");
+    for (const std::string& complaint : unaccounted(store.data_dir)) FAIL_CHECK(complaint);
+}
+
+TEST_CASE("audit: a blob whose segment no row knows is found") {
+    const closed_store store;
+    store.change("DELETE FROM segments");
+    CHECK(says(unaccounted(store.data_dir), "every blob in bulk lies in a segment"));
+}
+
 TEST_CASE("audit: a file that no row knows is found, and a row whose file is gone") {
     const closed_store store;
     std::ofstream(store.data_dir / "segments" / "77-1") << "orphan";

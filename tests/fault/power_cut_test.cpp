@@ -17,6 +17,7 @@
 #include <stdexcept>
 #include <string>
 #include <thread>
+#include <unistd.h>
 #include <vector>
 
 namespace cairn::test {
@@ -56,6 +57,31 @@ void check_image(const std::filesystem::path& image,
     }
 }
 
+// With CAIRN_KEEP_IMAGES, a folder, images that show a loss stay there as the cut left them.
+class kept_image {
+public:
+    explicit kept_image(const std::filesystem::path& image) {
+        const char* folder = std::getenv("CAIRN_KEEP_IMAGES");
+        if (!folder) return;
+        copy_ = std::filesystem::path(folder) /
+                (std::to_string(::getpid()) + "-" + std::to_string(count_++));
+        process copying({"cp", "--sparse=always", image.string(), copy_.string()});
+        copying.wait(60s);
+    }
+    ~kept_image() {
+        if (!wanted_ && !copy_.empty()) std::filesystem::remove(copy_);
+    }
+    kept_image(const kept_image&) = delete;
+    kept_image& operator=(const kept_image&) = delete;
+
+    void keep() { wanted_ = true; }
+
+private:
+    static inline int count_ = 0;
+    std::filesystem::path copy_;
+    bool wanted_ = false;
+};
+
 // One disk, one server under load, several cuts: each is a moment at which the power could have
 // gone.
 void run_session(const std::string& program,
@@ -77,7 +103,12 @@ void run_session(const std::string& program,
         result.add(load.complaints());
         if (load.lost_connections() != 0) result.add({"the server hung up"});
 
+        kept_image evidence(image);
+        const std::size_t so_far = result.complaints.size();
         check_image(image, standing(before, after), result);
+        for (std::size_t i = so_far; i < result.complaints.size(); ++i)
+            result.complaints[i].insert(0, "image " + std::to_string(result.images) + ": ");
+        if (result.complaints.size() > so_far) evidence.keep();
         std::filesystem::remove(image);
         result.unflushed += report.unflushed;
         result.promises += after.size();
