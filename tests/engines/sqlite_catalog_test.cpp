@@ -129,8 +129,9 @@ TEST_CASE("sqlite: callers that wait together share commits") {
 }
 
 awaitable<void> read_for_ever(sqlite_catalog& rows, const bool& done) {
-    for (std::uint64_t seed = 0; !done; ++seed) {
-        auto found = co_await rows.find(inline_put(seed % 100).id);
+    std::uint64_t seed = 0;
+    while (!done) {
+        auto found = co_await rows.find(inline_put(seed++ % 100).id);
         CHECK(found);
     }
 }
