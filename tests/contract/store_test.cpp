@@ -35,14 +35,12 @@ public:
 
 class memory_store : public engine_base {
 public:
-    static constexpr bool keeps = false;
     memory_store() { opened = run(open_memory_store(threads)); }
 };
 
 template <io_choice choice>
 class durable_store : public engine_base {
 public:
-    static constexpr bool keeps = true;
     durable_store() { open(); }
     ~durable_store() { close(); }
     void open() {

@@ -131,8 +131,10 @@ TEST_CASE("sqlite: callers that wait together share commits") {
 awaitable<void> read_for_ever(sqlite_catalog& rows, const bool& done) {
     std::uint64_t seed = 0;
     while (!done) {
-        auto found = co_await rows.find(inline_put(seed++ % 100).id);
+        const blob_id id = inline_put(seed % 100).id;
+        auto found = co_await rows.find(id);
         CHECK(found);
+        ++seed;
     }
 }
 
