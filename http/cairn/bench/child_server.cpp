@@ -137,6 +137,8 @@ child_server child_server::nginx(const std::filesystem::path& folder) {
     const std::uint16_t port = free_port();
     std::string config = nginx_config;
     config.replace(config.find("PORT"), 4, std::to_string(port));
+    // A worker of root's would change to a user who may not read the scratch folder.
+    if (::geteuid() == 0) config.insert(0, "user root;");
     std::ofstream(folder / "nginx.conf") << config;
     child_server made(start({"nginx", "-p", folder.string(), "-c", "nginx.conf"}, -1), port);
     wait_for(port);
