@@ -14,6 +14,7 @@ awaitable<result<reply>> upload::send() {
         if (!moved) co_return moved.error();
     }
     whole_ = ahead_.empty();
+    if (whole_) sent_id_ = blob_id{hash_.finish()};
     chunked_ = !whole_ && !body_.size();
     for (bool fresh = false;; fresh = true) {
         auto taken = co_await pool_.take(fresh);
@@ -41,10 +42,7 @@ awaitable<result<reply>> upload::attempt(reply to) {
     if (whole_) with_head = window_.view();
     auto sent = co_await to.connection->send(as_bytes(head), with_head);
     if (!sent) co_return sent.error();
-    if (whole_) {
-        sent_id_ = blob_id{hash_.finish()};
-        co_return co_await read_final(std::move(to));
-    }
+    if (whole_) co_return co_await read_final(std::move(to));
     if (claim_) {
         auto leave = co_await to.connection->read_head("PUT");
         if (!leave) co_return leave.error();
