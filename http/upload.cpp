@@ -57,8 +57,8 @@ awaitable<result<reply>> upload::attempt(reply to) {
 
 awaitable<result<reply>> upload::send_rest(reply to) {
     error_code ec;
-    // A server that refuses the body answers before its end and closes: its reply tells more than the
-    // broken pipe.
+    // A server that refuses the body answers before its end and closes: its reply tells more than
+    // the broken pipe.
     while (!window_.empty() && to.connection->is_quiet()) {
         auto sent = co_await send_window(*to.connection);
         if (!sent) {

@@ -1,8 +1,8 @@
 // One body on its way to a server: PUT when its id is claimed, else POST.
 //
-// A window is sent once the next one, or the end, has come: a body that fails is never complete in the
-// server's eyes. A body over one window whose id is known is announced with `Expect: 100-continue`, so
-// that a server that has it already says so before it is sent.
+// A window is sent once the next one, or the end, has come: a body that fails is never complete in
+// the server's eyes. A body over one window whose id is known is announced with `Expect:
+// 100-continue`, so that a server that has it already says so before it is sent.
 #pragma once
 
 #include "engines/blob_id.hpp"
@@ -20,10 +20,10 @@ public:
     // Both outlive the upload.
     upload(connection_pool& pool, source& body, std::optional<blob_id> claim);
 
-    // Sends head and body and reads the final reply, which may come before the body's end. As long as
-    // only the first window was taken, a connection that the server had closed is replaced. The error
-    // of the body, of the socket, or of a reply that does not come. Cancelled: throws; the server may
-    // have stored the blob if all of it was sent.
+    // Sends head and body and reads the final reply, which may come before the body's end. As long
+    // as only the first window was taken, a connection that the server had closed is replaced. The
+    // error of the body, of the socket, or of a reply that does not come. Cancelled: throws; the
+    // server may have stored the blob if all of it was sent.
     awaitable<result<reply>> send();
 
     // What the bytes hash to that were sent; nothing when not all were.

@@ -64,7 +64,10 @@ buffer encode_tail(const footer& about, const checksums& sums) {
     const byte_view encoded = sums.encoded();
     const std::size_t padding = tail.size() - encoded.size() - footer_bytes;
     std::memset(tail.mutable_data(), 0, padding);
-    std::memcpy(tail.mutable_data() + padding, encoded.data(), encoded.size());
+    // An empty body has no checksums, and memcpy may not be given its null pointer.
+    if (!encoded.empty()) {
+        std::memcpy(tail.mutable_data() + padding, encoded.data(), encoded.size());
+    }
     std::memcpy(tail.mutable_data() + padding + encoded.size(), &stored, footer_bytes);
     return tail;
 }

@@ -11,8 +11,8 @@
 namespace cairn::test {
 namespace {
 
-// Behind each of them hides a second request. Whoever frames the first one differently than we do would
-// have it answered; here it must not be.
+// Behind each of them hides a second request. Whoever frames the first one differently than we do
+// would have it answered; here it must not be.
 constexpr const char* hidden = "GET /healthz HTTP/1.1\r\nHost: localhost\r\nX: ";
 
 std::string put_with(const std::string& fields, const std::string& version = "1.1") {
