@@ -8,15 +8,6 @@
 namespace cairn {
 namespace {
 
-awaitable<void> punch(std::shared_ptr<file> in,
-                      std::uint64_t offset,
-                      std::uint64_t length_bytes,
-                      std::shared_ptr<void> until_then) {
-    // Only space: where it cannot be given back it is dead space, which compaction finds.
-    (void)co_await in->punch(offset, length_bytes);
-    until_then.reset();
-}
-
 awaitable<void> cut(std::shared_ptr<file> in, std::uint64_t size_bytes) {
     (void)co_await in->truncate(size_bytes);
 }
@@ -102,6 +93,14 @@ void shared_space::leave(const state_ptr& in) {
     maker_.seal(in->segment, [in] { return cut(in->in, in->cursor_bytes); });
 }
 
+// The segment stays unsealed until the space is given back, since sealing cuts the file; and it is
+// left inside the job, so that whoever waits for jobs sees the sealing that follows.
+awaitable<void> shared_space::give_back(state_ptr in, std::uint64_t offset, std::uint64_t length) {
+    // Only space: where it cannot be given back it is dead space, which compaction finds.
+    (void)co_await in->in->punch(offset, length);
+    leave(in);
+}
+
 awaitable<void> shared_space::close() {
     state_ptr last;
     {
@@ -133,10 +132,8 @@ void shared_space::reservation::drop() noexcept {
     if (!state_) return;
     const state_ptr state = std::move(state_);
     if (kept_) return owner_->leave(state);
-    // The segment stays unsealed until the space is given back: sealing cuts the file.
-    std::shared_ptr<void> leaving(nullptr, [owner = owner_, state](void*) { owner->leave(state); });
-    owner_->maker_.run([in = state->in, offset = offset_, length = length_bytes_, leaving] {
-        return punch(in, offset, length, leaving);
+    owner_->maker_.run([owner = owner_, state, offset = offset_, length = length_bytes_] {
+        return owner->give_back(state, offset, length);
     });
 }
 

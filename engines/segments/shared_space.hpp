@@ -43,6 +43,7 @@ private:
     awaitable<result<std::uint64_t>> affordable(std::uint64_t length_bytes);
     void retire(const state_ptr& full);
     void leave(const state_ptr& in);
+    awaitable<void> give_back(state_ptr in, std::uint64_t offset, std::uint64_t length);
 
     segment_maker& maker_;
     const std::uint64_t segment_bytes_;
