@@ -12,7 +12,10 @@ namespace cairn {
 namespace {
 
 // The job owns what it runs: a lambda's captures must outlive its coroutine.
-awaitable<void> run_owned(std::function<awaitable<void>()> job) { co_await job(); }
+awaitable<void> run_owned(std::function<awaitable<void>()> job, std::atomic<std::size_t>& pending) {
+    co_await job();
+    --pending;
+}
 
 }  // namespace
 
@@ -51,14 +54,14 @@ awaitable<result<std::shared_ptr<file>>> segment_maker::make(std::uint64_t segme
 }
 
 void segment_maker::seal(std::uint64_t segment, std::function<awaitable<void>()> before) {
-    asio::post(home_, [this, segment, before = std::move(before)]() mutable {
-        jobs_.spawn(seal_now(segment, std::move(before)));
-    });
+    run([this, segment, before = std::move(before)] { return seal_now(segment, before); });
 }
 
 void segment_maker::run(std::function<awaitable<void>()> job) {
-    asio::post(home_,
-               [this, job = std::move(job)]() mutable { jobs_.spawn(run_owned(std::move(job))); });
+    ++pending_;
+    asio::post(home_, [this, job = std::move(job)]() mutable {
+        jobs_.spawn(run_owned(std::move(job), pending_));
+    });
 }
 
 std::filesystem::path segment_maker::path_of(std::uint64_t segment) const {
@@ -78,12 +81,11 @@ awaitable<void> segment_maker::close() {
     co_await folder_syncs_.close();
 }
 
-// Jobs are posted to this thread, and one may post another as its last act: so a turn of the loop
-// is waited for before the scope is believed empty.
+// A job counts from when it is asked for until it has ended, and asks for what follows it before
+// that.
 awaitable<void> segment_maker::drain() {
-    while (true) {
+    while (pending_ > 0 || jobs_.size() > 0) {
         co_await asio::post(home_, asio::use_awaitable);
-        if (jobs_.size() == 0) co_return;
         co_await jobs_.join();
     }
 }

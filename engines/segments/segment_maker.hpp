@@ -62,6 +62,7 @@ private:
     fail_stop& stop_;
     std::atomic<std::uint32_t> last_{0};
     folder_queue folder_syncs_;
+    std::atomic<std::size_t> pending_{0};  // jobs asked for and not ended
     task_scope jobs_;
 };
 
