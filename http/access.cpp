@@ -64,11 +64,16 @@ std::optional<access_refusal> access_rules::judge(const request_head& request,
     return std::nullopt;
 }
 
+bool access_rules::allows_page(const request_head& request) const noexcept {
+    if (cors_origin_.empty()) return false;
+    return cors_origin_ == "*" || request.find(field_name::origin) == cors_origin_;
+}
+
 std::string_view access_rules::cors_fields(const request_head& request) const noexcept {
     if (cors_origin_.empty()) return {};
-    const auto origin = request.find(field_name::origin);
-    if (!origin || (cors_origin_ != "*" && *origin != cors_origin_)) return {};
-    return cors_fields_;
+    if (allows_page(request)) return cors_fields_;
+    // A cache must not keep this answer for a page that may read it.
+    return "Vary: Origin\r\n";
 }
 
 bool access_rules::is_known_host(std::string_view host) const {

@@ -30,7 +30,9 @@ public:
     std::optional<access_refusal> judge(const request_head& request,
                                         const request_target& target) const;
 
-    // The fields by which an answer tells a browser that the page may read it; often none.
+    // Whether the setting lets the page that sent the request read the answer.
+    bool allows_page(const request_head& request) const noexcept;
+    // The fields by which every answer tells browsers and caches so; often none.
     std::string_view cors_fields(const request_head& request) const noexcept;
 
     bool is_loopback() const noexcept { return loopback_; }

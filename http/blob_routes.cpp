@@ -49,17 +49,13 @@ std::unique_ptr<source> cut(const source& whole, byte_range part) {
     return std::make_unique<buffer_source>(held->rest().slice(part.offset, part.size_bytes));
 }
 
-awaitable<void> get_parts(exchange& x,
-                          blob_id id,
-                          std::uint64_t size,
-                          std::vector<byte_range> parts) {
+void send_parts(exchange& x, const blob_id& id, std::vector<byte_range> parts, std::uint64_t size) {
     multipart_frame frame(std::move(parts), size, make_boundary());
     x.begin_blob(206, id);
     x.answer.field("Content-Type", frame.content_type());
     const std::uint64_t body_bytes = frame.size_bytes();
     x.answer.stream(std::make_unique<multipart_source>(x.store(), id, std::move(frame)),
                     body_bytes);
-    co_return;
 }
 
 awaitable<void> get_part(exchange& x, blob_id id, std::unique_ptr<source> whole, byte_range part) {
@@ -97,7 +93,7 @@ awaitable<void> get_blob(exchange& x, blob_id id) {
             if (selected.parts.size() == 1) {
                 co_await get_part(x, id, std::move(*found), selected.parts.front());
             } else {
-                co_await get_parts(x, id, size, std::move(selected.parts));
+                send_parts(x, id, std::move(selected.parts), size);
             }
             break;
     }

@@ -55,6 +55,15 @@ awaitable<result<void>> client_connection::send(byte_view head, byte_view body) 
     return stream_.write(head, body, settings_.stall_time);
 }
 
+awaitable<result<std::size_t>> client_connection::await_reply(std::chrono::milliseconds time) {
+    if (received_.unread().empty()) {
+        const auto got = co_await receive(std::chrono::steady_clock::now() + time);
+        if (!got && got.error() != errc::timed_out) co_return got.error();
+        if (got && *got == 0) co_return error_code(errc::closed);
+    }
+    co_return received_.unread().size();
+}
+
 awaitable<result<reply_head>> client_connection::read_head(std::string_view method) {
     const deadline until = std::chrono::steady_clock::now() + settings_.reply_time;
     std::size_t size = 0;

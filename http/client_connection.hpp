@@ -23,6 +23,8 @@ struct client_settings {
     std::chrono::milliseconds connect_time{10'000};
     // Until a reply begins: a server answers a large upload only when it is durable.
     std::chrono::milliseconds reply_time{120'000};
+    // For leave to send a body; who does not know `Expect` gives none.
+    std::chrono::milliseconds leave_time{1'000};
     std::chrono::milliseconds stall_time{60'000};
 };
 
@@ -35,6 +37,7 @@ public:
     client_connection(executor home, stream::socket_type socket, client_settings settings);
 
     const executor& home() const noexcept { return home_; }
+    const client_settings& settings() const noexcept { return settings_; }
 
     // All of both, which stay valid until then.
     awaitable<result<void>> send(byte_view head, byte_view body);
@@ -42,6 +45,9 @@ public:
     // The next head, an interim one too. errc::malformed when it is none; errc::closed when the
     // server ended the connection before a first byte of it.
     awaitable<result<reply_head>> read_head(std::string_view method);
+
+    // Waits for the reply to begin: the count of its bytes that are here, 0 when none came in time.
+    awaitable<result<std::size_t>> await_reply(std::chrono::milliseconds time);
 
     // The next window of the reply's body; empty at its end. errc::short_body when it is cut.
     awaitable<result<buffer>> read_body();

@@ -22,7 +22,7 @@ awaitable<void> tell_methods(exchange& x, std::string_view methods) {
     if (x.request.method() == http_method::options) {
         x.answer.start(204);
         x.answer.field("Allow", methods);
-        if (!x.server.rules.cors_fields(x.request).empty()) {
+        if (x.server.rules.allows_page(x.request)) {
             x.answer.field("Access-Control-Allow-Methods", methods);
             x.answer.field("Access-Control-Allow-Headers",
                            "Content-Type, Range, If-Match, If-None-Match, If-Range, Repr-Digest, "

@@ -163,7 +163,7 @@ void session::note(const exchange& x, deadline begin, const error_code& sent) co
     server_.metrics.count(head_.method(), answer_.status());
     server_.metrics.duration.observe(took);
     server_.metrics.received_bytes.add(x.body.received_bytes());
-    if (answer_.status() >= 500) {
+    if (answer_.status() == 500) {
         log_warn("http", "req={} {} {} status={}", request_id_, head_.method_text(),
                  printable(head_.target()), answer_.status());
     } else if (sent || log_enabled(log_level::debug)) {

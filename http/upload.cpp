@@ -44,11 +44,14 @@ awaitable<result<reply>> upload::attempt(reply to) {
     if (!sent) co_return sent.error();
     if (whole_) co_return co_await read_final(std::move(to));
     if (claim_) {
-        auto leave = co_await to.connection->read_head("PUT");
-        if (!leave) co_return leave.error();
-        if (!leave->is_interim()) {
+        const auto begun =
+            co_await to.connection->await_reply(to.connection->settings().leave_time);
+        if (!begun) co_return begun.error();
+        if (*begun > 0) {
+            auto leave = co_await to.connection->read_head("PUT");
+            if (!leave) co_return leave.error();
             to.head = std::move(*leave);
-            co_return to;
+            if (!to.head.is_interim()) co_return to;
         }
     }
     begun_ = true;

@@ -77,10 +77,11 @@ struct remote {
     remote_store store;
 };
 
-// Answers every connection with the same bytes, then closes it.
+// Answers every connection with the same bytes after so many reads, then closes it.
 class canned_server {
 public:
-    explicit canned_server(std::string answer) : answer_(std::move(answer)) {
+    explicit canned_server(std::string answer, int reads = 1)
+        : answer_(std::move(answer)), reads_(reads) {
         listener_ = ::socket(AF_INET, SOCK_STREAM, 0);
         sockaddr_in address{};
         address.sin_family = AF_INET;
@@ -105,7 +106,7 @@ private:
             const int one = ::accept(listener_, nullptr, nullptr);
             if (one < 0) return;
             char request[4096];
-            (void)!::recv(one, request, sizeof request, 0);
+            for (int i = 0; i < reads_; ++i) (void)!::recv(one, request, sizeof request, 0);
             (void)!::send(one, answer_.data(), answer_.size(), MSG_NOSIGNAL);
             ::shutdown(one, SHUT_WR);
             while (::recv(one, request, sizeof request, 0) > 0) {
@@ -115,6 +116,7 @@ private:
     }
 
     std::string answer_;
+    int reads_;
     int listener_ = -1;
     std::uint16_t port_ = 0;
     std::thread thread_;
@@ -281,6 +283,24 @@ TEST_CASE("remote: bytes that are not the blob are corrupt, cut ones are short")
           errc::overloaded);
     CHECK(get_from("HTTP/1.1 404 Gone\r\nContent-Length: 22\r\n\r\n{\"type\":\"quarantined\"}", id)
               .error() == errc::quarantined);
+}
+
+TEST_CASE("remote: a server that gives no leave is sent the body all the same") {
+    runtime threads(two_threads());
+    const std::string bytes = numbered_bytes(100'000);
+    const blob_id id = blob_id::of(as_bytes(bytes));
+    // Answers when the body begins: a server that passes over `Expect`.
+    const std::string receipt = "{\"id\":\"" + id.hex() + "\",\"size\":100000}";
+    canned_server server("HTTP/1.1 201 Created\r\nContent-Length: " +
+                             std::to_string(receipt.size()) + "\r\n\r\n" + receipt,
+                         2);
+    client_settings settings;
+    settings.leave_time = std::chrono::milliseconds(50);
+    remote_store store(host_port{"127.0.0.1", server.port()}, settings);
+    pieces body(bytes, 50'000, true);
+    const auto stored = threads.run(store.put(body, id));
+    REQUIRE(stored.has_value());
+    CHECK(stored->created);
 }
 
 TEST_CASE("remote: a server that is not there is an error, and a closed store says so") {

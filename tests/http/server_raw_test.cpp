@@ -283,6 +283,8 @@ TEST_CASE("CORS: says nothing unless told, then what a page may read") {
         CHECK(preflight.header("access-control-allow-methods").find("PUT") != std::string::npos);
         const http_response other = client.get("/healthz", {{"Origin", "https://other.example"}});
         CHECK(other.count("access-control-allow-origin") == (allowed == "*" ? 1 : 0));
+        const http_response plain = client.get("/healthz");
+        CHECK(plain.header("vary") == (allowed == "*" ? "" : "Origin"));
     }
 }
 
