@@ -57,15 +57,18 @@ int set_up(io_uring& ring, ring_options options) {
     return ENOSYS;
 }
 
-bool supports_all(io_uring& ring) {
-    io_uring_probe* const probe = io_uring_get_probe_ring(&ring);
-    if (probe == nullptr) return false;
-    bool all = true;
+// 0, or why the kernel does not offer every call that the ring makes.
+int find_missing_call(io_uring& ring) {
+    static constexpr unsigned count = 256;
+    alignas(io_uring_probe)
+        std::array<std::byte, sizeof(io_uring_probe) + count * sizeof(io_uring_probe_op)>
+            space{};
+    auto* const probe = reinterpret_cast<io_uring_probe*>(space.data());
+    if (const int answer = io_uring_register_probe(&ring, probe, count); answer < 0) return -answer;
     for (const int code : {IORING_OP_READ, IORING_OP_WRITE, IORING_OP_FSYNC}) {
-        all = all && io_uring_opcode_supported(probe, code) != 0;
+        if (io_uring_opcode_supported(probe, code) == 0) return ENOSYS;
     }
-    io_uring_free_probe(probe);
-    return all;
+    return 0;
 }
 
 void describe_next_call(operation& work, io_uring_sqe& call) {
@@ -135,8 +138,8 @@ std::string ring::refusal() {
     small.in_flight = 8;
     if (const int failed = set_up(probed, small)) return explain("io_uring_setup", failed);
     std::string reason;
-    if (!supports_all(probed))
-        reason = explain("io_uring_register(probe)", ENOSYS);
+    if (const int missing = find_missing_call(probed))
+        reason = explain("io_uring_register", missing);
     else if (const int failed = try_write_and_sync(probed))
         reason = explain("io_uring_enter", failed);
     io_uring_queue_exit(&probed);

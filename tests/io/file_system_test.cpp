@@ -2,6 +2,7 @@
 #include "runtime/task_scope.hpp"
 #include "tests/io/backends.hpp"
 
+#include <algorithm>
 #include <array>
 #include <atomic>
 #include <boost/asio/post.hpp>
@@ -254,15 +255,18 @@ awaitable<void> folders(file_system& files, path root) {
     CHECK(made);
     const auto again = co_await files.make_directory(root / "a");
     CHECK(again);
-    for (const char* name : {"z", "b", "m"}) {
-        const path inside = root / "a" / name;
-        const shared_file f = co_await make(files, inside);
+    std::vector<std::string> sorted;
+    for (int i = 0; i < 40; ++i) {
+        const std::string name = std::to_string(i * 7919 % 1000);
+        const shared_file f = co_await make(files, root / "a" / name);
+        sorted.push_back(name);
     }
+    std::sort(sorted.begin(), sorted.end());
     const auto nested = co_await files.make_directory(root / "a" / "c");
     CHECK(nested);
     const auto names = co_await files.list(root / "a");
-    CHECK(names.value() == std::vector<std::string>{"b", "m", "z"});
-    const auto taken = co_await files.make_directory(root / "a" / "z");
+    CHECK(names.value() == sorted);
+    const auto taken = co_await files.make_directory(root / "a" / "0");
     REQUIRE(!taken);
     CHECK(taken.error() == posix::file_exists);
     const auto nowhere = co_await files.list(root / "nowhere");
