@@ -74,6 +74,20 @@ bool program_is_missing() {
     return true;
 }
 
+// Flips one bit of a blob where it lies in a segment.
+void flip_stored_byte(const fs::path& data, const std::string& bytes, std::size_t offset) {
+    for (const auto& entry : fs::directory_iterator(data / "segments")) {
+        std::string stored = read_file(entry.path());
+        const std::size_t at = stored.find(bytes.substr(0, 64));
+        if (at == std::string::npos) continue;
+        std::fstream file(entry.path(), std::ios::in | std::ios::out | std::ios::binary);
+        file.seekp(static_cast<std::streamoff>(at + offset));
+        file.put(static_cast<char>(stored[at + offset] ^ 1));
+        return;
+    }
+    FAIL("the blob is in no segment");
+}
+
 std::string url_of(const server_process& server) {
     return "http://127.0.0.1:" + std::to_string(server.port());
 }
@@ -293,6 +307,42 @@ TEST_CASE(
     }
     CHECK(http_client("127.0.0.1", server.port()).get(path_of(bytes)).body == bytes);
     CHECK(server.stop().status == 0);
+}
+
+TEST_CASE(
+    "serve: stored bytes that rot never arrive whole, are told as quarantined, and a put heals "
+    "them") {
+    if (program_is_missing()) return;
+    const temp_dir dir;
+    const std::string bytes = numbered_bytes(300'000);
+    const std::string path = path_of(bytes);
+    // In the first window the answer can still become a 404; in a later one the connection is cut.
+    for (const std::size_t rotten : {std::size_t{10'000}, std::size_t{250'000}}) {
+        CAPTURE(rotten);
+        const fs::path data = dir / std::to_string(rotten);
+        {
+            server_process server(program_under_test(), data);
+            CHECK(http_client("127.0.0.1", server.port()).put(path, bytes).status == 201);
+            CHECK(server.stop().status == 0);
+        }
+        flip_stored_byte(data, bytes, rotten);
+
+        server_process server(program_under_test(), data);
+        const auto client = [&] { return http_client("127.0.0.1", server.port()); };
+        if (rotten < window_bytes) {
+            CHECK(client().get(path).status == 404);
+        } else {
+            CHECK_THROWS_AS(client().get(path), connection_lost);
+        }
+        const http_response gone = client().get(path);
+        CHECK(gone.status == 404);
+        CHECK(gone.body.find("\"quarantined\"") != std::string::npos);
+        CHECK(client().head(path).status == 404);
+        CHECK(client().get("/blobs").body.find("\"blobs\":[]") != std::string::npos);
+        CHECK(client().put(path, bytes).status == 201);
+        CHECK(client().get(path).body == bytes);
+        CHECK(server.stop().status == 0);
+    }
 }
 
 TEST_CASE("curl: puts with Expect, ranges, and resumes a download") {
