@@ -468,8 +468,15 @@ TEST_CASE("runtime: run gives the value of a coroutine, or throws what it threw"
         throw std::runtime_error("broke");
         co_return;
     };
-    // By type alone: the library counts the exception's owners where the thread sanitizer is blind.
-    CHECK_THROWS_AS(on.run(thrower()), std::runtime_error);
+    // Caught and not looked at, which doctest would do: libstdc++ counts the owners of an exception
+    // that two threads share where the thread sanitizer does not see it.
+    bool threw = false;
+    try {
+        on.run(thrower());
+    } catch (const std::runtime_error&) {
+        threw = true;
+    }
+    CHECK(threw);
 }
 
 TEST_CASE("runtime: loops take turns, and each is one thread") {
