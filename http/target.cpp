@@ -13,7 +13,7 @@ namespace {
 // Undoes percent-encoding; false when it is malformed or hides a byte that must not be hidden.
 bool decode(std::string_view text, std::string_view forbidden, std::string& out) {
     if (text.find('%') == std::string_view::npos) {
-        out.assign(text);
+        out += text;
         return true;
     }
     out.reserve(text.size());
