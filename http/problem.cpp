@@ -32,6 +32,7 @@ void make_problem(response& answer,
 problem_kind problem_of(const error_code& ec) noexcept {
     if (ec.category() != cairn_category()) {
         if (ec == failure::full) return {507, "no-space"};
+        if (ec == failure::retryable) return {503, "unavailable"};
         return {500, "trouble"};
     }
     switch (static_cast<errc>(ec.value())) {
@@ -51,6 +52,8 @@ problem_kind problem_of(const error_code& ec) noexcept {
         case errc::stopped: return {503, "stopped"};
         case errc::outcome_unknown: return {503, "outcome-unknown"};
         case errc::refused: return {503, "upstream-refused"};
+        case errc::unavailable:
+        case errc::connection_lost: return {503, "unavailable"};
         case errc::unsupported: return {501, "unsupported"};
         case errc::already_locked:
         case errc::weak_storage:

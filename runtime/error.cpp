@@ -31,6 +31,8 @@ const char* text_of(errc e) noexcept {
         case errc::unsupported: return "not supported by this engine";
         case errc::unanswered: return "a request was left without a reply";
         case errc::refused: return "refused by the remote store";
+        case errc::unavailable: return "the database is not available";
+        case errc::connection_lost: return "the connection to the database was lost";
     }
     return "unknown cairn error";
 }
@@ -43,6 +45,7 @@ public:
 
 bool is_retryable(const error_code& ec) noexcept {
     return ec == errc::overloaded || ec == errc::timed_out || ec == errc::vanished ||
+           ec == errc::unavailable || ec == errc::connection_lost ||
            ec == boost::system::errc::resource_unavailable_try_again;
 }
 
