@@ -71,7 +71,8 @@ public:
     // The bytes of a range that lies inside, checked as they come: next() ends with errc::corrupt
     // instead of a wrong byte. errc::absent when the container is gone, errc::corrupt when the
     // stored checks are not those of `stored`. The source holds what it reads from: erase() does
-    // not cut it short. Cancelled: throws, nothing is left behind.
+    // not cut it short; an engine that many processes share may, and ends it with errc::absent.
+    // Cancelled: throws, nothing is left behind.
     virtual awaitable<result<std::unique_ptr<source>>> read(extent stored, byte_range range) = 0;
 
     // Gives the bytes of a locator that the catalog put into `reclaim` back; offset and length zero

@@ -12,6 +12,7 @@
 
 #include "engines/blob_id.hpp"
 #include "engines/locator.hpp"
+#include "engines/status_detail.hpp"
 #include "runtime/awaitable.hpp"
 #include "runtime/bytes.hpp"
 #include "runtime/result.hpp"
@@ -49,7 +50,8 @@ struct put_blob {
     std::uint64_t checksums_digest = 0;
     buffer value;                  // the bytes, when `where` is empty
     std::optional<locator> where;  // accounted for by this change from now on, won or lost
-    bool alone = false;            // `where` is all that its container will ever hold: seals it
+    bool alone = false;            // `where` is all that its container will ever hold: seals it,
+                                   // or ends the upload of a shared bulk engine
 };
 
 // Removes a blob, quarantined or not. A locator in a container that has a segments row is counted
@@ -127,6 +129,11 @@ public:
     // Absent is a value. Quarantined rows are found. Cancelled: throws.
     virtual awaitable<result<std::optional<row>>> find(blob_id id) = 0;
 
+    // Before an answer that rests on presence: returns once what look-ups that ended before saw has
+    // the durability that commit() promises (SAFETY.md R1.6). Nothing to wait for where a row is
+    // visible only after that. Cancelled: throws.
+    virtual awaitable<result<void>> confirm() { co_return result<void>(); }
+
     // Up to `limit` rows, without values and without quarantined ones, in id order after `after`.
     virtual awaitable<result<std::vector<row>>> list(std::optional<blob_id> after,
                                                      std::size_t limit) = 0;
@@ -140,6 +147,10 @@ public:
                                                                  bool only_unsealed) = 0;
 
     virtual awaitable<result<catalog_counts>> count() = 0;
+
+    virtual awaitable<result<std::vector<status_detail>>> details() {
+        co_return std::vector<status_detail>();
+    }
 
     // Ends what is under way. No other call is in progress or follows; await before destruction.
     virtual awaitable<void> close() = 0;

@@ -59,6 +59,12 @@ struct group_commit_limits {
 struct group_commit_counts {
     std::uint64_t batches = 0;
     std::uint64_t entries = 0;
+
+    group_commit_counts& operator+=(const group_commit_counts& other) noexcept {
+        batches += other.batches;
+        entries += other.entries;
+        return *this;
+    }
 };
 
 template <class Request, class Reply>
