@@ -3,6 +3,9 @@
 #include "http/json_fields.hpp"
 
 #include <boost/json/serialize.hpp>
+#include <string>
+#include <variant>
+#include <vector>
 
 namespace cairn {
 
@@ -19,7 +22,26 @@ void add_status(boost::json::object& out, const store_status& status) {
     out["reclaim"] = status.reclaim_count;
     out["quarantined"] = status.quarantined_count;
     if (!status.stopped.empty()) out["stopped"] = status.stopped;
+    if (status.details.empty()) return;
+    boost::json::object& details = out["engine"].emplace_object();
+    for (const status_detail& each : status.details) {
+        std::visit([&](const auto& value) { details[each.name] = value; }, each.value);
+    }
 }
+
+namespace {
+
+std::vector<status_detail> parse_details(const boost::json::value* engine) {
+    std::vector<status_detail> details;
+    if (engine == nullptr || !engine->is_object()) return details;
+    for (const auto& [name, value] : engine->get_object()) {
+        if (value.is_int64()) details.push_back({name, value.get_int64()});
+        if (value.is_string()) details.push_back({name, std::string(value.get_string())});
+    }
+    return details;
+}
+
+}  // namespace
 
 std::string status_json(const store_status& status) {
     boost::json::object out;
@@ -42,6 +64,7 @@ store_status parse_status(std::string_view text) {
     status.reclaim_count = number_at(in, "reclaim");
     status.quarantined_count = number_at(in, "quarantined");
     status.stopped = text_at(in, "stopped");
+    status.details = parse_details(in.if_contains("engine"));
     return status;
 }
 

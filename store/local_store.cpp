@@ -42,8 +42,9 @@ public:
     awaitable<result<buffer>> next() override {
         auto window = co_await inner_->next();
         if (window || !bytes_are_bad(window.error())) co_return window;
-        (void)co_await owner_.suspect(of_, window.error().message());
-        co_return error_code(errc::corrupt);
+        auto quarantined = co_await owner_.suspect(of_, window.error().message());
+        const bool was_removed = window.error() == errc::absent && quarantined && !*quarantined;
+        co_return error_code(was_removed ? errc::vanished : errc::corrupt);
     }
 
 private:
@@ -124,6 +125,8 @@ awaitable<result<receipt>> local_store::put_again(intake& body, blob_id id) {
     auto standing = co_await look_up(id);
     if (!standing) co_return standing.error();
     if (!*standing || (*standing)->quarantined) co_return errc::vanished;
+    auto confirmed = co_await engines_.catalog->confirm();
+    if (!confirmed) co_return confirmed.error();
     present_.add();
     co_return receipt{id, body.size_bytes(), false, options_.kept};
 }
@@ -208,7 +211,10 @@ awaitable<result<std::optional<lease>>> local_store::hold(blob_id id) {
     auto found = co_await look_up(id);
     if (!found) co_return found.error();
     std::optional<lease> held;
-    if (*found && !(*found)->quarantined) held = lease{(*found)->size_bytes};
+    if (!*found || (*found)->quarantined) co_return held;
+    auto confirmed = co_await engines_.catalog->confirm();
+    if (!confirmed) co_return confirmed.error();
+    held = lease{(*found)->size_bytes};
     co_return held;
 }
 
@@ -251,6 +257,9 @@ awaitable<result<store_status>> local_store::status() {
     now.segment_count = counts->segment_count;
     now.reclaim_count = counts->reclaim_count;
     now.quarantined_count = counts->quarantined_count;
+    auto details = co_await engines_.catalog->details();
+    if (!details) co_return details.error();
+    now.details = std::move(*details);
     co_return now;
 }
 
@@ -286,12 +295,17 @@ awaitable<result<local_store::row_ptr>> local_store::look_up_fresh(blob_id id) {
 // True when the blob is quarantined now, by this call or before.
 awaitable<result<bool>> local_store::suspect(row_ptr bad, std::string reason) {
     const row_cache::leaving leaving(cache_, bad->id);
+    const change suspicion = quarantine_blob{bad->id, bad->where, reason};
+    auto done = co_await engines_.catalog->commit(suspicion);
+    if (!done) {
+        log_error("store", "blob {}: {}; not quarantined: {}", bad->id.hex(), reason,
+                  done.error().message());
+        co_return failed_bool(done.error());
+    }
+    if (!done->changed) co_return false;  // it was removed, healed or quarantined meanwhile
+    quarantines_.add();
     log_error("store", "blob {}: {}; quarantined, put it again to heal it", bad->id.hex(), reason);
-    change suspicion = quarantine_blob{bad->id, bad->where, std::move(reason)};
-    auto done = co_await engines_.catalog->commit(std::move(suspicion));
-    if (!done) co_return failed_bool(done.error());
-    if (done->changed) quarantines_.add();
-    co_return done->changed;
+    co_return true;
 }
 
 void local_store::note(const applied& done) {

@@ -10,6 +10,7 @@
 
 #include "engines/blob_id.hpp"
 #include "engines/source.hpp"
+#include "engines/status_detail.hpp"
 #include "runtime/awaitable.hpp"
 #include "runtime/bytes.hpp"
 #include "runtime/result.hpp"
@@ -62,6 +63,7 @@ struct store_status {
     std::uint64_t segment_count = 0;
     std::uint64_t reclaim_count = 0;  // locators whose bytes wait to be given back
     std::uint64_t quarantined_count = 0;
+    std::vector<status_detail> details;  // what the catalog's engine tells besides
     std::string stopped;  // why the store answers nobody; empty while it runs
 };
 
@@ -80,8 +82,8 @@ public:
     // absent. errc::quarantined, or errc::out_of_range when the range begins at or past the end (of
     // an empty blob: past it, so that the whole of it can be asked for). A source that finds its
     // bytes bad ends with errc::corrupt and the blob is quarantined. The source keeps what it reads
-    // from alive: a removal meanwhile does not cut it short. Cancelled: throws, nothing is left
-    // behind.
+    // from alive: a removal meanwhile does not cut it short; only on PostgreSQL it may, and ends it
+    // with errc::vanished. Cancelled: throws, nothing is left behind.
     virtual awaitable<result<std::unique_ptr<source>>> get(blob_id id, byte_range range) = 0;
 
     // The blob's size, with the promise that it stays while the lease lives; nothing when absent or

@@ -19,7 +19,7 @@ using test::manner;
 
 #define BULKS                                                                 \
     test::memory_bulk_engine, test::segments_on_ring, test::segments_on_pool, \
-        test::segments_in_memory
+        test::segments_in_memory, test::postgres_chunks, test::postgres_large_objects
 
 template <class Engine>
 result<std::unique_ptr<draft>> write(Engine& engine, buffer body, manner how = {}) {
@@ -120,7 +120,9 @@ TEST_CASE_TEMPLATE("bulk: a body shorter than it said is not written", Engine, B
     CHECK(written.error() == errc::short_body);
 }
 
-TEST_CASE_TEMPLATE("bulk: erased bytes are gone for who asks, whole for who reads", Engine, BULKS) {
+TEST_CASE_TEMPLATE("bulk: erased bytes are gone for who asks, whole or cut short for who reads",
+                   Engine,
+                   BULKS) {
     Engine engine;
     const buffer body = test::random_body(2'000'000, 1);  // alone in its container everywhere
     auto written = write(engine, body);
@@ -133,7 +135,9 @@ TEST_CASE_TEMPLATE("bulk: erased bytes are gone for who asks, whole for who read
     CHECK(engine.run(engine.bulk().erase(stored.at)));
     CHECK(engine.run(engine.bulk().erase(stored.at)));  // absent is success
     CHECK(engine.run(read_back(engine.bulk(), stored, whole)).error() == errc::absent);
-    CHECK(engine.run(test::read_all(*reader)).value() == body.text());
+    const auto rest = engine.run(test::read_all(*reader));
+    const bool was_cut = Engine::may_cut_readers && rest.error() == errc::absent;
+    CHECK((was_cut || rest.value() == body.text()));
 }
 
 TEST_CASE_TEMPLATE("bulk: a locator with other checks than the row's is corrupt", Engine, BULKS) {

@@ -57,7 +57,7 @@ catalog_counts counts_of(Engine& engine) {
     return engine.run(engine.rows().count()).value();
 }
 
-#define CATALOGS test::memory_catalog_engine, test::sqlite_engine
+#define CATALOGS test::memory_catalog_engine, test::sqlite_engine, test::postgres_engine
 
 TEST_CASE_TEMPLATE("catalog: a put blob is found with everything that was put", Engine, CATALOGS) {
     Engine engine;

@@ -5,12 +5,15 @@
 
 #include "engines/memory/memory_bulk.hpp"
 #include "engines/memory/memory_catalog.hpp"
+#include "engines/postgres/postgres_bulk.hpp"
+#include "engines/postgres/postgres_catalog.hpp"
 #include "engines/segments/segments.hpp"
 #include "engines/sqlite/sqlite_catalog.hpp"
 #include "io/memory_file_system.hpp"
 #include "io/open_file_system.hpp"
 #include "runtime/fail_stop.hpp"
 #include "runtime/runtime.hpp"
+#include "tests/support/postgres_server.hpp"
 #include "tests/support/temp_dir.hpp"
 
 #include <filesystem>
@@ -21,6 +24,9 @@ namespace cairn::test {
 
 class engine_base {
 public:
+    // Whether erase() may end a source that is being read.
+    static constexpr bool may_cut_readers = false;
+
     template <class T>
     T run(awaitable<T> work) {
         return threads.run(std::move(work));
@@ -50,6 +56,43 @@ public:
 private:
     std::unique_ptr<sqlite_catalog> rows_;
 };
+
+// A database of its own on the server that the tests of this process share.
+class postgres_base : public engine_base {
+public:
+    postgres_base() {
+        postgres_server& server = postgres_server::shared();
+        const std::string url = server.url(server.fresh_database());
+        auto parsed = postgres::server_url::parse(url).value();
+        const postgres::session_needs needs;
+        database = run(postgres::database::open(threads, parsed, needs)).value();
+        rows_ = std::make_unique<postgres_catalog>(*database, stop);
+    }
+    ~postgres_base() { run(rows_->close()); }
+    catalog& rows() { return *rows_; }
+
+    std::unique_ptr<postgres::database> database;
+
+private:
+    std::unique_ptr<postgres_catalog> rows_;
+};
+
+class postgres_engine : public postgres_base {};
+
+template <postgres::chunk_place place>
+class postgres_bulk_engine : public postgres_base {
+public:
+    postgres_bulk_engine() { bulk_ = run(postgres_bulk::open(*database, place)); }
+    ~postgres_bulk_engine() { run(bulk_->close()); }
+    cairn::bulk& bulk() { return *bulk_; }
+    // Others may remove what is read here.
+    static constexpr bool may_cut_readers = true;
+
+private:
+    std::unique_ptr<postgres_bulk> bulk_;
+};
+using postgres_chunks = postgres_bulk_engine<postgres::chunk_place::row>;
+using postgres_large_objects = postgres_bulk_engine<postgres::chunk_place::large_object>;
 
 class memory_bulk_engine : public engine_base {
 public:
