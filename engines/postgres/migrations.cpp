@@ -17,7 +17,12 @@ namespace {
 // dead rows. `blobs` and `chunks` grow for years, where the default of a fifth of the table would
 // come too late; insert-only tables need it for the visibility map and for freezing in time.
 constexpr const char* format_1[] = {
-    "CREATE SCHEMA cairn",
+    // CA004: another process was faster.
+    R"sql(DO $$ BEGIN
+    CREATE SCHEMA cairn;
+EXCEPTION WHEN duplicate_schema THEN
+    RAISE EXCEPTION 'the schema cairn is there' USING ERRCODE = 'CA004';
+END $$)sql",
 
     R"sql(CREATE TABLE cairn.meta(
     only_row boolean PRIMARY KEY DEFAULT true CHECK (only_row),
@@ -324,7 +329,8 @@ BEGIN
 END $$)sql",
 
     // Not a row that an upload or a sweeper works on: that one goes with their last step.
-    R"sql(CREATE FUNCTION cairn.forget_bytes(c bigint, s bigint, l bigint) RETURNS boolean LANGUAGE plpgsql AS $$
+    R"sql(CREATE FUNCTION cairn.forget_bytes(c bigint, s bigint, l bigint)
+    RETURNS boolean LANGUAGE plpgsql AS $$
 DECLARE
     changed boolean;
 BEGIN
@@ -348,8 +354,8 @@ BEGIN
     END IF;
 END $$)sql",
 
-    // A chunk of an upload, in its row or in the upload's large object, which the first chunk makes.
-    // The same again changes nothing.
+    // A chunk of an upload, in its row or in the upload's large object, which the first chunk
+    // makes. The same again changes nothing.
     R"sql(CREATE FUNCTION cairn.write_chunk(c bigint, p bigint, sums bytea, end_trailer bytea,
     is_large boolean, content bytea) RETURNS void LANGUAGE plpgsql AS $$
 DECLARE

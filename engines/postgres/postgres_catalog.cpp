@@ -121,7 +121,9 @@ awaitable<result<catalog_counts>> postgres_catalog::count() {
     auto answered = co_await in_.read(0, std::move(query));
     if (!answered) co_return answered.error();
     const rows& sums = answered->at(0);
-    const auto number = [&sums](std::size_t column) { return unsigned_of(sums.integer(0, column)); };
+    const auto number = [&sums](std::size_t column) {
+        return unsigned_of(sums.integer(0, column));
+    };
     catalog_counts counts;
     counts.blob_count = number(0);
     counts.blob_bytes = number(1);

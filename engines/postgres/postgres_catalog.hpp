@@ -1,7 +1,8 @@
 // The catalog on PostgreSQL, which any number of processes may share.
 //
-// One lane commits and a few readers look up, each behind a queue that makes batches. A server that is away for a while makes callers wait,
-// then answers them errc::unavailable; it never stops the store.
+// One lane commits and a few readers look up, each behind a queue that makes batches. A server that
+// is away for a while makes callers wait, then answers them errc::unavailable; it never stops the
+// store.
 #pragma once
 
 #include "engines/catalog.hpp"

@@ -27,8 +27,8 @@ constexpr statement fold_lanes{nullptr, "SELECT cairn.fold_lanes()"};
 
 // Another process does the same at this moment and has won.
 bool was_done_meanwhile(const error_code& ec) {
-    const std::string state = sqlstate_of(ec);
-    return state == "42P06" || state == "22012";  // the schema exists; the format has moved on
+    // The schema is there; the format has moved on.
+    return ec == sql_error("CA004") || ec == sql_error("22012");
 }
 
 // One step, in one transaction that fails as a whole when another process was faster.

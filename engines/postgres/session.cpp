@@ -40,17 +40,15 @@ std::vector<server_place> all_addresses(const std::vector<server_place>& places)
 session begin(const server_url& server, const server_place& place) {
     std::vector<const char*> keys;
     std::vector<const char*> values;
-    const auto set = [&](const char* key, const std::string& value) {
-        if (value.empty()) return;
+    const auto set = [&](const char* key, const char* value) {
         keys.push_back(key);
-        values.push_back(value.c_str());
+        values.push_back(value);  // an empty one is as good as none
     };
-    for (const auto& [key, value] : server.settings()) set(key.c_str(), value);
-    set("host", place.host);
-    set("hostaddr", place.is_socket() ? std::string() : place.address);
-    set("port", place.port);
-    keys.push_back(nullptr);
-    values.push_back(nullptr);
+    for (const auto& [key, value] : server.settings()) set(key.c_str(), value.c_str());
+    set("host", place.host.c_str());
+    set("hostaddr", place.address.c_str());  // empty for a Unix socket
+    set("port", place.port.c_str());
+    set(nullptr, nullptr);
     return session(PQconnectStartParams(keys.data(), values.data(), 0));
 }
 

@@ -1,5 +1,5 @@
-// The queue of changes in front of the lane for commits: those that gather while a transaction runs are the
-// next one.
+// The queue of changes in front of the lane for commits: those that gather while a transaction runs
+// are the next one.
 //
 // A lost connection stops nobody: the transaction runs again until its outcome is known. When the
 // server stays away, each of its changes is answered errc::unavailable; such a change may have
