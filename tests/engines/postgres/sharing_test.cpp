@@ -118,7 +118,7 @@ bool comes_true(const std::function<bool()>& what) {
     return false;
 }
 
-TEST_CASE("postgres lanes: a new generation waits for the old one's transaction, then shuts it out") {
+TEST_CASE("postgres lanes: a new generation waits for the old transaction, then shuts it out") {
     shared_database on;
     const member owner(on.threads, on.url());
     const std::string lane = fmt::format("{}, 0", owner.in->boot());
