@@ -184,10 +184,10 @@ std::optional<exit_report> process::wait(std::chrono::milliseconds patience) {
 namespace {
 
 std::vector<std::string> serve_command(const std::string& program,
-                                       const std::string& data_dir,
+                                       const std::string& place,
                                        const std::vector<std::string>& options) {
-    std::vector<std::string> command{program,  "serve",    "--data",
-                                     data_dir, "--listen", "127.0.0.1:0"};
+    const char* kind = place.starts_with("postgresql://") ? "--catalog" : "--data";
+    std::vector<std::string> command{program, "serve", kind, place, "--listen", "127.0.0.1:0"};
     command.insert(command.end(), options.begin(), options.end());
     return command;
 }
@@ -195,10 +195,10 @@ std::vector<std::string> serve_command(const std::string& program,
 }  // namespace
 
 server_process::server_process(const std::string& program,
-                               const std::string& data_dir,
+                               const std::string& place,
                                const std::vector<std::string>& options,
                                std::chrono::milliseconds patience)
-    : process_(serve_command(program, data_dir, options)) {
+    : process_(serve_command(program, place, options)) {
     const auto begin = clock::now();
     constexpr std::string_view promise = "listening on http://127.0.0.1:";
     const auto line = process_.read_line(patience);
