@@ -60,7 +60,7 @@ connection::connection(executor home,
       silence_(home),
       loops_(home) {
     PQsetNoticeReceiver(session_.get(), &connection::take_notice, this);
-    socket_.watch(PQsocket(session_.get()));
+    if (auto ok = socket_.watch(PQsocket(session_.get())); !ok) end(ok.error().message());
     loops_.spawn(read());
     loops_.spawn(write());
     loops_.spawn(watch());

@@ -165,11 +165,24 @@ awaitable<void> link::lose_patience() {
 
 awaitable<void> link::keep_up() {
     while (!is_closing_) {
-        const bool was_up = co_await serve_once();
+        const bool was_up = co_await serve_guarded();
         if (was_up) retry_.reset();
         if (is_closing_) co_return;
         co_await sleep_for(retry_.next());
     }
+}
+
+// What a connect throws when memory or descriptors run out is one more reason to try again later.
+awaitable<bool> link::serve_guarded() {
+    std::exception_ptr failure;
+    try {
+        co_return co_await serve_once();
+    } catch (const std::exception& e) {
+        failure = std::current_exception();
+        if (!is_cancellation(failure)) note_trouble(e.what());
+    }
+    if (is_cancellation(failure)) std::rethrow_exception(failure);
+    co_return false;
 }
 
 // The life of one connection; false when there was none, or none that was welcome.

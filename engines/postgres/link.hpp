@@ -133,6 +133,7 @@ private:
     awaitable<void> listen();
     awaitable<void> lose_patience();
     awaitable<void> keep_up();
+    awaitable<bool> serve_guarded();
     awaitable<bool> serve_once();
     awaitable<attempt> connect_anywhere();
     awaitable<bool> greet(connection& fresh);

@@ -1,11 +1,12 @@
 // Waits until a descriptor that belongs to somebody else can be read or written.
 //
-// libpq opens, changes and closes its socket as it likes; this never closes it. Let go of it
-// (release()) before a call that may close it: the number may be another file's the moment after.
+// It waits on a duplicate of its own. libpq closes its socket when it likes, and the moment after
+// the number may be the file of another thread, whom taking the number out of epoll would cut off.
 // One thread.
 #pragma once
 
 #include "runtime/awaitable.hpp"
+#include "runtime/result.hpp"
 
 #include <boost/asio/posix/stream_descriptor.hpp>
 
@@ -13,14 +14,11 @@ namespace cairn::postgres {
 
 class readiness {
 public:
-    explicit readiness(executor home) : descriptor_(home) {}
-    ~readiness() { release(); }
-    readiness(const readiness&) = delete;
-    readiness& operator=(const readiness&) = delete;
+    explicit readiness(executor home) : duplicate_(home) {}
 
-    // Throws boost::system::system_error for a descriptor that cannot be waited for.
-    void watch(int descriptor);
-    // Ends all waits.
+    // Instead of the one before. Fails when descriptors run out.
+    result<void> watch(int descriptor);
+    // Ends all waits. The socket is closed when libpq closes it too.
     void release() noexcept;
 
     // True when it is ready, or broken, which is as good a reason to try; false when it was
@@ -31,7 +29,7 @@ public:
 private:
     awaitable<bool> wait(asio::posix::stream_descriptor::wait_type kind);
 
-    asio::posix::basic_stream_descriptor<executor> descriptor_;
+    asio::posix::basic_stream_descriptor<executor> duplicate_;
 };
 
 }  // namespace cairn::postgres

@@ -52,28 +52,33 @@ session begin(const server_url& server, const server_place& place) {
     return session(PQconnectStartParams(keys.data(), values.data(), 0));
 }
 
-// The socket may be another one after each poll, even under the same number.
-awaitable<bool> poll_until_open(pg_conn* opening) {
+// errc::unavailable where libpq knows the reason.
+awaitable<result<void>> poll_until_open(pg_conn* opening) {
     const executor home = co_await asio::this_coro::executor;
     readiness socket(home);
     PostgresPollingStatusType next = PGRES_POLLING_WRITING;
     while (next == PGRES_POLLING_READING || next == PGRES_POLLING_WRITING) {
-        if (PQstatus(opening) == CONNECTION_BAD || PQsocket(opening) < 0) co_return false;
-        socket.watch(PQsocket(opening));
+        if (PQstatus(opening) == CONNECTION_BAD) break;
+        // It may be another socket after each poll, even under the same number.
+        if (auto ok = socket.watch(PQsocket(opening)); !ok) co_return ok.error();
         if (next == PGRES_POLLING_READING) {
             co_await socket.readable();
         } else {
             co_await socket.writable();
         }
-        socket.release();
         next = PQconnectPoll(opening);
     }
-    co_return next == PGRES_POLLING_OK;
+    if (next != PGRES_POLLING_OK) co_return error_code(errc::unavailable);
+    co_return result<void>();
 }
 
-awaitable<void> open_pipeline(pg_conn* opening, bool& is_open) {
-    is_open = co_await poll_until_open(opening);
-    is_open = is_open && PQsetnonblocking(opening, 1) == 0 && PQenterPipelineMode(opening) == 1;
+awaitable<result<void>> open_pipeline(pg_conn* opening) {
+    auto opened = co_await poll_until_open(opening);
+    if (!opened) co_return opened.error();
+    if (PQsetnonblocking(opening, 1) != 0 || PQenterPipelineMode(opening) == 0) {
+        co_return error_code(errc::unavailable);
+    }
+    co_return opened;
 }
 
 }  // namespace
@@ -91,11 +96,11 @@ awaitable<attempt> connect(server_url server,
                            std::chrono::milliseconds timeout) {
     session made = begin(server, place);
     if (!made) throw std::bad_alloc();
-    bool is_open = false;
     const deadline at = std::chrono::steady_clock::now() + timeout;
-    const bool in_time = co_await ended_before(at, open_pipeline(made.get(), is_open));
-    if (is_open) co_return attempt(std::move(made));
-    const std::string why = in_time ? trouble_of(made.get()) : std::string("no answer in time");
+    const auto opened = co_await before(at, open_pipeline(made.get()));
+    if (opened) co_return attempt(std::move(made));
+    std::string why = opened.error().message();
+    if (opened.error() == errc::unavailable) why = trouble_of(made.get());
     co_return attempt(fmt::format("{}: {}", place.name(), server.without_secrets(why)));
 }
 

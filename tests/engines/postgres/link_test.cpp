@@ -16,15 +16,21 @@
 #include <atomic>
 #include <boost/asio/io_context.hpp>
 #include <boost/asio/this_coro.hpp>
+#include <cstdio>
 #include <cstring>
 #include <doctest/doctest.h>
 #include <fcntl.h>
 #include <fstream>
+#include <functional>
 #include <iterator>
 #include <memory>
+#include <openssl/evp.h>
+#include <openssl/pem.h>
+#include <openssl/x509.h>
 #include <optional>
 #include <string>
-#include <sys/socket.h>
+#include <sys/resource.h>
+#include <sys/stat.h>
 #include <thread>
 #include <unistd.h>
 #include <utility>
@@ -53,12 +59,15 @@ segment sleeping(std::int64_t seconds) {
     return segment(sleep_for_seconds, parameters().add(seconds));
 }
 
+// The rows of its last statement.
+rows rows_of(result<answers> got) {
+    REQUIRE(got.has_value());
+    return std::move(got->back());
+}
+
 error_code error_of(const result<answers>& got) { return got ? error_code() : got.error(); }
 
-std::int64_t integer_of(const result<answers>& got) {
-    REQUIRE(got);
-    return got->back().integer(0, 0);
-}
+std::int64_t integer_of(result<answers> got) { return rows_of(std::move(got)).integer(0, 0); }
 
 // Patience for what must come soon, on a machine that may be busy.
 bool soon(const std::function<bool()>& is_so, std::chrono::milliseconds patience = 20s) {
@@ -134,7 +143,7 @@ TEST_CASE("link: values of every type go there and come back") {
     all.add(std::int64_t{-7}).add(true).add(as_bytes("copied")).add(shared);
     all.add("text").add_null().add(byte_view());
     const auto got = on.run(segment(echo, all));
-    REQUIRE(got);
+    REQUIRE(got.has_value());
     const rows& row = got->front();
     CHECK(row.size() == 1);
     CHECK(row.integer(0, 0) == -7);
@@ -158,7 +167,7 @@ TEST_CASE("link: arrays go there, with nulls, and empty") {
     const std::vector<std::optional<std::int64_t>> numbers{std::nullopt, -1};
     const std::vector<std::optional<byte_view>> bytes{as_bytes("x"), std::nullopt};
     const auto got = on.run(segment(unfold, parameters().add(plain).add(numbers).add(bytes)));
-    REQUIRE(got);
+    REQUIRE(got.has_value());
     const rows& row = got->front();
     REQUIRE(row.size() == 2);
     CHECK(row.integer(1, 0) == 2);
@@ -170,7 +179,7 @@ TEST_CASE("link: arrays go there, with nulls, and empty") {
     const std::vector<std::int64_t> none;
     const auto empty = on.run(segment(
         unfold, parameters().add(none).add(numbers).add(std::vector<std::optional<byte_view>>())));
-    REQUIRE(empty);
+    REQUIRE(empty.has_value());
     CHECK(empty->front().size() == 2);
     CHECK(empty->front().is_null(0, 0));
 }
@@ -179,8 +188,8 @@ TEST_CASE("link: a segment is all or nothing, and an error fails it alone") {
     if (no_postgres()) return;
     const fresh_database database;
     linked on(database.url());
-    REQUIRE(on.run(segment(make_table)));
-    CHECK(on.run(keeping(1))->front().affected() == 1);
+    REQUIRE(on.run(segment(make_table)).has_value());
+    CHECK(rows_of(on.run(keeping(1))).affected() == 1);
     auto good = on.to->start(keeping(2));
     auto bad = on.to->start(keeping(3).add(keep, parameters().add(1).add(10)));
     auto late = on.to->start(keeping(4).add(keep, parameters().add(5).add(4)));
@@ -208,7 +217,7 @@ TEST_CASE("link: large values go both ways at once") {
     }
     for (auto& each : started) {
         const auto got = run_coro(on.context, each.answer());
-        REQUIRE(got);
+        REQUIRE(got.has_value());
         const byte_view back = got->front().bytes(0, 0);
         REQUIRE(back.size() == size);
         CHECK(std::memcmp(back.data(), body.data(), size) == 0);
@@ -229,7 +238,7 @@ TEST_CASE("link: a terminated backend loses what was sent, and the link comes ba
     if (no_postgres()) return;
     const fresh_database database;
     linked on(database.url());
-    REQUIRE(on.run(segment(make_table)));
+    REQUIRE(on.run(segment(make_table)).has_value());
     const auto backend = integer_of(on.run(segment(backend_id)));
     auto first = on.to->start(sleeping(30));
     auto second = on.to->start(keeping(1));
@@ -250,7 +259,7 @@ TEST_CASE("link: back within two seconds of the server's return; callers waited 
     link_options options;
     options.outage_patience = 60s;
     linked on(server.url(), options);
-    REQUIRE(on.run(segment(make_table)));
+    REQUIRE(on.run(segment(make_table)).has_value());
     for (const auto how : {postgres_server::way::fast, postgres_server::way::immediate}) {
         server.stop(how);
         auto waiting = on.to->start(number(5));
@@ -307,7 +316,7 @@ TEST_CASE("link: a peer that falls silent is found by the deadline of the oldest
     CHECK(since(start) < 5s);
     // Nor does it answer a connect.
     CHECK(soon([&] {
-        return on.to->status().last_error.find("no answer in time") != std::string::npos ||
+        return on.to->status().last_error.find("timed out") != std::string::npos ||
                on.to->status().last_error.find("silent") != std::string::npos;
     }));
     proxy.behave({});
@@ -321,6 +330,77 @@ TEST_CASE("link: a slow network loses nothing") {
     proxy.behave({.piece_bytes = 1});
     linked on(server.url_by_port(proxy.port()));
     for (std::int64_t i = 0; i < 20; ++i) CHECK(integer_of(on.run(number(i))) == i);
+}
+
+namespace {
+
+// A key and a certificate for it, signed by itself, where the server may read them.
+void write_certificate(const postgres_server& server, const std::string& path) {
+    const std::unique_ptr<EVP_PKEY, void (*)(EVP_PKEY*)> key(EVP_EC_gen("P-256"), EVP_PKEY_free);
+    const std::unique_ptr<X509, void (*)(X509*)> made(X509_new(), X509_free);
+    X509_gmtime_adj(X509_getm_notBefore(made.get()), 0);
+    X509_gmtime_adj(X509_getm_notAfter(made.get()), 3600);
+    X509_set_pubkey(made.get(), key.get());
+    REQUIRE(X509_sign(made.get(), key.get(), EVP_sha256()) > 0);
+    std::unique_ptr<FILE, int (*)(FILE*)> key_file(std::fopen((path + ".key").c_str(), "w"),
+                                                   std::fclose);
+    PEM_write_PrivateKey(key_file.get(), key.get(), nullptr, nullptr, 0, nullptr, nullptr);
+    std::unique_ptr<FILE, int (*)(FILE*)> file(std::fopen((path + ".crt").c_str(), "w"),
+                                               std::fclose);
+    PEM_write_X509(file.get(), made.get());
+    // The server refuses a key that others may read.
+    struct stat owner {};
+    REQUIRE(::stat((server.host() + "/data").c_str(), &owner) == 0);
+    REQUIRE(::fchmod(::fileno(key_file.get()), 0600) == 0);
+    REQUIRE(::fchown(::fileno(key_file.get()), owner.st_uid, owner.st_gid) == 0);
+}
+
+}  // namespace
+
+// A record of TLS is read as a whole: what libpq has not taken of it, the socket does not announce.
+TEST_CASE("link: over TLS too, large values go both ways at once") {
+    if (no_postgres()) return;
+    postgres_server server({.tcp = true});
+    const std::string path = server.host() + "/tls";
+    write_certificate(server, path);
+    server.set("ssl_cert_file", path + ".crt");
+    server.set("ssl_key_file", path + ".key");
+    server.set("ssl", "on");
+    linked on(with(server.url_by_port(server.port()), "sslmode=require"));
+    static constexpr statement is_encrypted{
+        nullptr, "SELECT ssl FROM pg_stat_ssl WHERE pid = pg_backend_pid()"};
+    CHECK(rows_of(on.run(segment(is_encrypted))).boolean(0, 0));
+    for (std::size_t size = 1; size <= std::size_t{8} << 20; size = size * 2 + 1) {
+        const buffer body = buffer::allocate(size);
+        std::memset(buffer(body).mutable_data(), 'x', size);
+        std::vector<ticket> started;
+        for (int i = 0; i < 3; ++i) {
+            started.push_back(on.to->start(segment(give_bytes, parameters().add(body))));
+        }
+        for (auto& each : started) {
+            const auto got = run_coro(on.context, each.answer());
+            REQUIRE(got.has_value());
+            REQUIRE(got->front().bytes(0, 0).size() == size);
+        }
+    }
+    CHECK(on.to->status().connects == 1);
+}
+
+TEST_CASE("link: a commit whose wait for a standby was cut short is no success") {
+    if (no_postgres()) return;
+    postgres_server server;
+    linked on(server.url());
+    REQUIRE(on.run(segment(make_table)).has_value());
+    server.set("synchronous_standby_names", "nobody");
+    auto waiting = on.to->start(keeping(1));
+    CHECK(soon([&] {
+        return server.sql(
+                   "SELECT pg_cancel_backend(pid) FROM pg_stat_activity "
+                   "WHERE wait_event = 'SyncRep'") == "t";
+    }));
+    CHECK(error_of(run_coro(on.context, waiting.answer())) == errc::connection_lost);
+    CHECK(integer_of(on.run(segment(count_kept))) == 1);  // and yet it happened
+    CHECK(on.to->status().connects == 2);
 }
 
 TEST_CASE("link: the first host of a list that takes writes is used") {
@@ -358,7 +438,7 @@ TEST_CASE("link: cancelled before it was sent, a segment never happens") {
     link_options options;
     options.outage_patience = 60s;
     linked on(server.url(), options);
-    REQUIRE(on.run(segment(make_table)));
+    REQUIRE(on.run(segment(make_table)).has_value());
     server.stop();
     REQUIRE(soon([&] { return !on.to->status().connected; }));
     CHECK(run_coro(on.context, cancelled_after(50ms, *on.to, keeping(1))));
@@ -371,7 +451,7 @@ TEST_CASE("link: cancelled after it was sent, a segment is abandoned, and the ne
     if (no_postgres()) return;
     const fresh_database database;
     linked on(database.url());
-    REQUIRE(on.run(segment(make_table)));
+    REQUIRE(on.run(segment(make_table)).has_value());
     const auto start = steady_clock::now();
     segment slow = sleeping(1);
     slow.add(keep, parameters().add(1).add(1));
@@ -405,12 +485,12 @@ TEST_CASE("link: statements are prepared once for each connection") {
     static constexpr statement list{
         nullptr, "SELECT string_agg(name, ',' ORDER BY name) FROM pg_prepared_statements"};
     linked on(database.url());
-    for (int i = 0; i < 3; ++i) REQUIRE(on.run(number(1).add(backend_id)));
-    CHECK(on.run(segment(list))->front().text(0, 0) == "backend_id,give_number");
+    for (int i = 0; i < 3; ++i) REQUIRE(on.run(number(1).add(backend_id)).has_value());
+    CHECK(rows_of(on.run(segment(list))).text(0, 0) == "backend_id,give_number");
 
     linked pooled(with(database.url(), "cairn.prepare=false"));
     for (int i = 0; i < 3; ++i) CHECK(integer_of(pooled.run(number(i))) == i);
-    CHECK(pooled.run(segment(list))->front().is_null(0, 0));
+    CHECK(rows_of(pooled.run(segment(list))).is_null(0, 0));
 }
 
 TEST_CASE("link: a statement that the server lost or outgrew is prepared anew") {
@@ -420,13 +500,13 @@ TEST_CASE("link: a statement that the server lost or outgrew is prepared anew") 
     static constexpr statement forget{nullptr, "DEALLOCATE ALL"};
     static constexpr statement outgrow{nullptr, "ALTER TABLE kept ALTER once TYPE text"};
     static constexpr statement all{"all_kept", "SELECT * FROM kept"};
-    REQUIRE(on.run(segment(make_table)));
-    REQUIRE(on.run(segment(all)));
-    REQUIRE(on.run(segment(forget)));
+    REQUIRE(on.run(segment(make_table)).has_value());
+    REQUIRE(on.run(segment(all)).has_value());
+    REQUIRE(on.run(segment(forget)).has_value());
     CHECK(on.run(segment(all)).has_value());
     CHECK(on.run(keeping(1)).has_value());
-    REQUIRE(on.run(segment(outgrow)));
-    CHECK(on.run(segment(all))->front().text(0, 1) == "1");
+    REQUIRE(on.run(segment(outgrow)).has_value());
+    CHECK(rows_of(on.run(segment(all))).text(0, 1) == "1");
     CHECK(on.to->status().connects == 1);
 }
 
@@ -582,6 +662,28 @@ TEST_CASE("link: connections come and go without closing anybody else's files") 
     is_over = true;
     opener.join();
     CHECK(broken == 0);
+}
+
+TEST_CASE("link: it comes back when descriptors had run out") {
+    if (no_postgres()) return;
+    const fresh_database database;
+    static constexpr statement end_myself{nullptr, "SELECT pg_terminate_backend(pg_backend_pid())"};
+    link_options options;
+    options.outage_patience = 60s;
+    linked on(database.url(), options);
+    REQUIRE(on.comes_up());
+    rlimit kept{};
+    REQUIRE(::getrlimit(RLIMIT_NOFILE, &kept) == 0);
+    const rlimit none{0, kept.rlim_max};
+    REQUIRE(::setrlimit(RLIMIT_NOFILE, &none) == 0);
+    const auto ended = error_of(on.run(segment(end_myself)));
+    const bool was_tried = soon([&] {
+        return on.to->status().last_error.find("Too many open files") != std::string::npos;
+    });
+    REQUIRE(::setrlimit(RLIMIT_NOFILE, &kept) == 0);
+    CHECK(ended == errc::connection_lost);
+    CHECK(was_tried);
+    CHECK(integer_of(on.run(number(1))) == 1);
 }
 
 namespace {

@@ -67,7 +67,7 @@ error_code error_of(const shared_call& of) {
 
 std::vector<std::int64_t> values_of(const shared_call& of) {
     auto got = answer_of(of);
-    REQUIRE(got);
+    REQUIRE(got.has_value());
     return numbers_of(*got);
 }
 
@@ -621,7 +621,7 @@ private:
         } else if (must_be.told.why) {
             CHECK(got.error() == must_be.told.why);
         } else if (!must_be.is_left) {
-            REQUIRE(got);
+            REQUIRE(got.has_value());
             CHECK(numbers_of(*got) == must_be.told.numbers);
         }
     }

@@ -142,9 +142,8 @@ TEST_CASE("postgres lanes: commits go on after the backend was ended, under a ne
     shared_database on;
     member owner(on.threads, on.url());
     REQUIRE(owner.commit(small_put(1)).has_value());
-    const std::string generation =
-        fmt::format("SELECT generation FROM cairn.totals WHERE boot = {} AND lane = 0",
-                    owner.in->boot());
+    const std::string generation = fmt::format(
+        "SELECT generation FROM cairn.totals WHERE boot = {} AND lane = 0", owner.in->boot());
     CHECK(on.sql(generation) == "1");
     on.server.terminate_backends();
     CHECK(owner.commit(small_put(2)).value().changed);
@@ -317,8 +316,8 @@ awaitable<std::size_t> disturb_all(std::vector<catalog*> members) {
 
 TEST_CASE("postgres: members that put and remove the same blobs do not deadlock, and agree") {
     shared_database on;
-    const std::string before = on.sql("SELECT deadlocks FROM pg_stat_database WHERE datname = '" +
-                                      on.name + "'");
+    const std::string before =
+        on.sql("SELECT deadlocks FROM pg_stat_database WHERE datname = '" + on.name + "'");
     std::vector<std::unique_ptr<member>> members;
     std::vector<catalog*> catalogs;
     for (int i = 0; i < 4; ++i) {

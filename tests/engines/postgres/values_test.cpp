@@ -109,7 +109,7 @@ TEST_CASE("server_url: hosts, ports and settings are what libpq reads; its own a
     const auto url = parsed(
         "postgresql://me:pw@a,b:99/store?sslmode=require&cairn.prepare=false"
         "&cairn.read_connections=3");
-    REQUIRE(url);
+    REQUIRE(url.has_value());
     REQUIRE(url->places().size() == 2);
     CHECK(url->places()[0].name() == "a:5432");
     CHECK(url->places()[1].name() == "b:99");
@@ -126,7 +126,7 @@ TEST_CASE("server_url: hosts, ports and settings are what libpq reads; its own a
               .at("target_session_attrs") == "any");
 
     const auto socket = parsed("postgresql:///store?host=/run/pg&port=1");
-    REQUIRE(socket);
+    REQUIRE(socket.has_value());
     CHECK(socket->places()[0].is_socket());
     CHECK(socket->places()[0].name() == "/run/pg:1");
     CHECK(parsed("postgresql://[::1]:7/d")->places()[0].name() == "[::1]:7");
@@ -146,7 +146,7 @@ TEST_CASE("server_url: what neither libpq nor cairn knows is refused") {
 
 TEST_CASE("server_url: what may be shown has no secrets") {
     const auto url = parsed("postgresql://me:s3cret@a,b:99/store?sslpassword=key");
-    REQUIRE(url);
+    REQUIRE(url.has_value());
     CHECK(url->redacted() == "postgresql://a:5432,b:99/store");
     CHECK(url->without_secrets("s3cret and key: s3cret") == "*** and ***: ***");
     CHECK(parsed("postgresql://a/d")->without_secrets("as it is") == "as it is");
