@@ -19,6 +19,7 @@ constexpr const char* about =
     "cairn keeps blobs under the SHA-256 of their bytes.\n"
     "\n"
     "  cairn serve --data ./blobs        serve a folder on http://127.0.0.1:7480\n"
+    "  cairn serve --catalog postgresql://db/blobs    serve a PostgreSQL database\n"
     "  cairn put photo.jpg               store a file, print its id\n"
     "  cairn get ID -o photo.jpg         fetch it, verified\n"
     "  cairn ls                          list what is there\n"
@@ -90,6 +91,20 @@ CLI::Option* add_time(CLI::App& verb,
         ->default_str(fmt::format("{}s", value.count() / 1000));
 }
 
+// One of a few words.
+template <class Value>
+void add_choice(CLI::App& verb,
+                const std::string& flag,
+                Value& value,
+                const std::map<std::string, Value>& words,
+                const std::string& help) {
+    const auto read = [&value, words](const std::string& text) { value = words.at(text); };
+    verb.add_option_function<std::string>(flag, read, help)
+        ->envname(environment_name(flag))
+        ->check(CLI::IsMember(words))
+        ->default_str(words.begin()->first);
+}
+
 void add_ids(CLI::App& verb, std::vector<blob_id>& ids) {
     const auto read = [&ids](const std::vector<std::string>& texts) {
         for (const std::string& text : texts) {
@@ -111,8 +126,12 @@ void add_location(CLI::App& verb, store_location& at) {
     add(verb, "--data", at.data, "a folder to open in place, instead of asking a server")
         ->type_name("DIR")
         ->excludes(server);
+    add(verb, "--catalog", at.catalog, "a PostgreSQL store to open in place: postgresql://...")
+        ->type_name("URL")
+        ->excludes(server)
+        ->excludes("--data");
     add_flag(verb, "--allow-weak-storage", at.allow_weak_storage,
-             "open --data on storage that may lose what it acknowledged");
+             "open it although its storage may lose what it acknowledged");
 }
 
 void add_json(CLI::App& verb, bool& json) {
@@ -122,8 +141,16 @@ void add_json(CLI::App& verb, bool& json) {
 void add_serve(CLI::App& app, serve_options& to) {
     CLI::App& verb = *app.add_subcommand("serve", "serve a folder over HTTP until SIGTERM");
     add(verb, "--data", to.store.data, "the folder to keep blobs in; made when it is not there")
-        ->type_name("DIR")
-        ->required();
+        ->type_name("DIR");
+    add(verb, "--catalog", to.store.catalog,
+        "or a PostgreSQL database, which many servers may share: postgresql://...")
+        ->type_name("URL");
+    add_choice(verb, "--bulk", to.store.bulk,
+               {{"chunks", bulk_kind::chunks}, {"large_objects", bulk_kind::large_objects}},
+               "where PostgreSQL keeps what is too large for a row");
+    add_choice(verb, "--durability", to.store.promise,
+               {{"full", durability::full}, {"replicated", durability::replicated}},
+               "what a PUT's answer promises; replicated needs a synchronous standby");
     add(verb, "--listen", to.http.listen, "where to listen; port 0 picks a free one")
         ->type_name("HOST:PORT")
         ->capture_default_str();
@@ -200,6 +227,23 @@ void add_rm(CLI::App& app, rm_options& to) {
     add_json(verb, to.json);
 }
 
+void add_copy(CLI::App& app, copy_options& to) {
+    CLI::App& verb = *app.add_subcommand(
+        "copy", "copy what one store has and another lacks; again goes on where it ended");
+    const auto add_place = [&verb](const char* flag, std::string& place, const char* help) {
+        add(verb, flag, place, help)->type_name("DIR|URL")->required();
+    };
+    add_place("--from", to.from, "a folder, http://HOST:PORT or postgresql://...");
+    add_place("--to", to.to, "likewise; a folder is made when it is not there");
+    add(verb, "--in-flight", to.in_flight, "blobs on their way at once")
+        ->type_name("N")
+        ->capture_default_str()
+        ->check(CLI::Range(1, 1024));
+    add_flag(verb, "--allow-weak-storage", to.allow_weak_storage,
+             "open them although their storage may lose what it acknowledged");
+    add_json(verb, to.json);
+}
+
 void add_status_verb(CLI::App& app, status_options& to) {
     CLI::App& verb = *app.add_subcommand("status", "show what a store holds and how it is doing");
     add_location(verb, to.at);
@@ -267,12 +311,34 @@ struct all_options {
     stat_options stat;
     ls_options ls;
     rm_options rm;
+    copy_options copy;
     status_options status;
     bench_options bench;
 };
 
 void set_default_server(store_location& at) {
     if (at.server.empty()) at.server = "http://127.0.0.1:" + std::to_string(cairn_port);
+}
+
+// What --help cannot say of one option alone.
+void check_store(const store_options& store) {
+    const bool has_folder = !store.data.empty();
+    const bool has_catalog = !store.catalog.empty();
+    if (has_folder == has_catalog) {
+        throw CLI::ValidationError("serve",
+                                   "needs a store: --data DIR, or --catalog "
+                                   "postgresql://..., and not both");
+    }
+    if (has_folder && store.promise == durability::replicated) {
+        throw CLI::ValidationError("--durability",
+                                   "replicated needs --catalog postgresql://...: "
+                                   "a folder has no standby");
+    }
+    if (has_folder && store.bulk == bulk_kind::large_objects) {
+        throw CLI::ValidationError("--bulk",
+                                   "large_objects needs --catalog postgresql://...: a "
+                                   "folder keeps its bytes in segments");
+    }
 }
 
 command chosen_command(const std::string& verb, all_options& all) {
@@ -287,6 +353,7 @@ command chosen_command(const std::string& verb, all_options& all) {
     if (verb == "stat") return std::move(all.stat);
     if (verb == "ls") return std::move(all.ls);
     if (verb == "rm") return std::move(all.rm);
+    if (verb == "copy") return std::move(all.copy);
     if (verb == "bench") return std::move(all.bench);
     return std::move(all.status);
 }
@@ -315,6 +382,7 @@ std::variant<command, printed> parse_command_line(int argc, char** argv) {
     add_stat(app, all.stat);
     add_ls(app, all.ls);
     add_rm(app, all.rm);
+    add_copy(app, all.copy);
     add_status_verb(app, all.status);
     add_bench(app, all.bench);
     if (argc > 1 && argv[1][0] != '-' && !is_verb(app, argv[1])) {
@@ -325,6 +393,7 @@ std::variant<command, printed> parse_command_line(int argc, char** argv) {
     }
     try {
         app.parse(argc, argv);
+        if (app.got_subcommand("serve")) check_store(all.serve.store);
     } catch (const CLI::CallForHelp&) {
         const auto verbs = app.get_subcommands();
         return printed{verbs.empty() ? app.help() : verbs.front()->help(), exit_done};

@@ -14,6 +14,7 @@ using command = std::variant<serve_options,
                              stat_options,
                              ls_options,
                              rm_options,
+                             copy_options,
                              status_options,
                              bench_options>;
 

@@ -1,15 +1,16 @@
 #include "http/cairn/location.hpp"
 
+#include "engines/postgres/server_url.hpp"
 #include "http/endpoint.hpp"
 #include "http/remote_store.hpp"
 
 #include <boost/system/errc.hpp>
 #include <cstdio>
 #include <exception>
+#include <filesystem>
 #include <utility>
 
 namespace cairn::program {
-namespace {
 
 awaitable<int> run_on_store(runtime& threads,
                             store_location at,
@@ -28,16 +29,40 @@ awaitable<int> run_on_store(runtime& threads,
     co_return result;
 }
 
-}  // namespace
+store_location location_of(const std::string& text) {
+    store_location at;
+    const auto has_scheme = [&text](const char* scheme) { return text.starts_with(scheme); };
+    const bool is_url = text.find("://") != std::string::npos;
+    const bool is_host_port = text.find(':') != std::string::npos && parse_server_url(text);
+    const bool is_catalog = has_scheme("postgresql://") || has_scheme("postgres://");
+    if (is_url && !is_host_port && !is_catalog) {
+        throw usage_error(text + ": neither http://HOST:PORT nor postgresql://...");
+    }
+    if (is_catalog) {
+        at.catalog = text;
+    } else if (is_url || (is_host_port && !std::filesystem::exists(text))) {
+        at.server = text;
+    } else {
+        at.data = text;
+    }
+    return at;
+}
+
+std::string place_of(const std::string& data, const std::string& catalog) {
+    if (catalog.empty()) return data;
+    const auto url = postgres::server_url::parse(catalog);
+    return url ? url->redacted() : "--catalog";
+}
 
 awaitable<std::unique_ptr<store>> open_location(runtime& threads, store_location at) {
-    if (!at.data.empty()) {
+    if (!at.data.empty() || !at.catalog.empty()) {
         store_options options;
         options.data = at.data;
+        options.catalog = at.catalog;
         options.allow_weak_storage = at.allow_weak_storage;
         auto opened = co_await open_store(threads, std::move(options));
         if (opened) co_return std::move(*opened);
-        complain(at.data, opened.error());
+        complain(place_of(at.data, at.catalog), opened.error());
         co_return nullptr;
     }
     const auto server = parse_server_url(at.server);

@@ -14,7 +14,17 @@ namespace cairn::program {
 // then. The caller closes the store.
 awaitable<std::unique_ptr<store>> open_location(runtime& threads, store_location at);
 
-// Runs `work` on the store and closes it, whatever happens.
+// A store's place as people may see it: the folder, or the catalog's URL without its secrets.
+std::string place_of(const std::string& data, const std::string& catalog);
+
+// What --from and --to mean: a postgresql:// URL, an http:// URL or HOST:PORT, else a folder.
+store_location location_of(const std::string& text);
+
+// Runs `work` on the store and closes it, whatever happens; exit_trouble when it does not open.
+// `work` outlives the call.
+awaitable<int> run_on_store(runtime& threads,
+                            store_location at,
+                            const std::function<awaitable<int>(store&)>& work);
 int with_store(runtime& threads,
                const store_location& at,
                const std::function<awaitable<int>(store&)>& work);

@@ -23,6 +23,7 @@ struct runner {
     int operator()(const stat_options& options) const { return with_runtime(stat, options); }
     int operator()(const ls_options& options) const { return with_runtime(ls, options); }
     int operator()(const rm_options& options) const { return with_runtime(rm, options); }
+    int operator()(const copy_options& options) const { return with_runtime(copy, options); }
     int operator()(const status_options& options) const { return with_runtime(status, options); }
 
     int operator()(const bench_options& options) const { return bench(options); }

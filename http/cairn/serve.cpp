@@ -37,7 +37,7 @@ awaitable<int> run_server(runtime& threads, http_server& server, const serve_opt
     server.start();
     auto opened = co_await open_store(threads, options.store);
     if (!opened) {
-        complain(options.store.data.string(), opened.error());
+        complain(place_of(options.store.data.string(), options.store.catalog), opened.error());
         co_await server.drain(std::chrono::milliseconds(0));
         co_return status_of(opened.error());
     }

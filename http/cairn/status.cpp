@@ -5,13 +5,14 @@
 
 #include <cstdio>
 #include <fmt/format.h>
+#include <variant>
 
 namespace cairn::program {
 namespace {
 
 void print(const store_status& status) {
     const auto line = [](const char* name, const std::string& value) {
-        std::printf("%-12s %s\n", name, value.c_str());
+        std::printf("%-24s %s\n", name, value.c_str());
     };
     line("catalog", status.catalog);
     line("bulk", status.bulk);
@@ -23,6 +24,10 @@ void print(const store_status& status) {
     line("to reclaim", fmt::format("{}", status.reclaim_count));
     line("quarantined", fmt::format("{}", status.quarantined_count));
     line("boot", fmt::format("{}", status.boot));
+    for (const status_detail& each : status.details) {
+        std::visit([&](const auto& value) { line(each.name.c_str(), fmt::format("{}", value)); },
+                   each.value);
+    }
     if (!status.stopped.empty()) line("STOPPED", status.stopped);
 }
 

@@ -41,8 +41,9 @@ struct serve_options {
 
 // Where a client command finds its store.
 struct store_location {
-    std::string server;  // HOST:PORT or http://HOST:PORT
-    std::string data;    // a folder to open in place; not together with a server
+    std::string server;   // HOST:PORT or http://HOST:PORT
+    std::string data;     // a folder to open in place; not together with a server
+    std::string catalog;  // a postgresql:// URL to open in place; not together with either
     bool allow_weak_storage = false;
 };
 
@@ -78,6 +79,14 @@ struct rm_options {
     bool json = false;
 };
 
+struct copy_options {
+    std::string from;  // a folder, a server's URL or a catalog's
+    std::string to;
+    bool allow_weak_storage = false;
+    std::size_t in_flight = 16;
+    bool json = false;
+};
+
 struct status_options {
     store_location at;
     bool json = false;
@@ -97,6 +106,7 @@ int get(runtime& threads, const get_options& options);
 int stat(runtime& threads, const stat_options& options);
 int ls(runtime& threads, const ls_options& options);
 int rm(runtime& threads, const rm_options& options);
+int copy(runtime& threads, const copy_options& options);
 int status(runtime& threads, const status_options& options);
 int bench(const bench_options& options);
 

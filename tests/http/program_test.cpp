@@ -1,98 +1,23 @@
 // The program as a person and a script meet it: verbs, exit statuses, what goes where.
-#include "engines/blob_id.hpp"
+#include "tests/http/program.hpp"
+
 #include "http/json_fields.hpp"
 #include "tests/http/served.hpp"
-#include "tests/support/process.hpp"
-#include "tests/support/temp_dir.hpp"
 
 #include <boost/json/parse.hpp>
 #include <chrono>
 #include <csignal>
-#include <cstdlib>
 #include <doctest/doctest.h>
 #include <filesystem>
-#include <fstream>
-#include <iterator>
 #include <optional>
-#include <sstream>
 #include <string>
 #include <thread>
-#include <unistd.h>
 #include <vector>
 
 namespace cairn::test {
-namespace {
 
 using namespace std::chrono_literals;
 namespace fs = std::filesystem;
-
-struct finished {
-    int status = -1;
-    std::string output;  // standard output
-    std::string errors;  // standard error
-};
-
-// Runs the program to its end; its standard error goes to a file, as a shell would redirect it.
-finished run(const std::vector<std::string>& words,
-             std::string_view input = {},
-             const std::vector<std::string>& environment = {}) {
-    const temp_dir scratch;
-    const std::string errors = scratch / "errors";
-    std::vector<std::string> command{"/bin/sh", "-c", "exec \"$0\" \"$@\" 2>" + errors,
-                                     program_under_test()};
-    command.insert(command.end(), words.begin(), words.end());
-    process child(command, environment);
-    child.write(input);
-    child.close_input();
-    finished done;
-    done.output = child.read_all();
-    const auto report = child.wait(60s);
-    REQUIRE(report.has_value());
-    CHECK(report->signal == 0);
-    done.status = report->status;
-    std::ifstream file(errors);
-    done.errors.assign(std::istreambuf_iterator<char>(file), {});
-    return done;
-}
-
-std::string id_of(std::string_view bytes) { return blob_id::of(as_bytes(bytes)).hex(); }
-
-fs::path write_file(const fs::path& path, std::string_view bytes) {
-    std::ofstream(path, std::ios::binary) << bytes;
-    return path;
-}
-
-std::string read_file(const fs::path& path) {
-    std::ifstream file(path, std::ios::binary);
-    return {std::istreambuf_iterator<char>(file), {}};
-}
-
-// The sanitizer builds have no program; there is nothing to test here then.
-bool program_is_missing() {
-    if (std::getenv("CAIRN_PROGRAM") != nullptr) return false;
-    MESSAGE("skipped: this build has no program (CAIRN_PROGRAM is not set)");
-    return true;
-}
-
-// Flips one bit of a blob where it lies in a segment.
-void flip_stored_byte(const fs::path& data, const std::string& bytes, std::size_t offset) {
-    for (const auto& entry : fs::directory_iterator(data / "segments")) {
-        std::string stored = read_file(entry.path());
-        const std::size_t at = stored.find(bytes.substr(0, 64));
-        if (at == std::string::npos) continue;
-        std::fstream file(entry.path(), std::ios::in | std::ios::out | std::ios::binary);
-        file.seekp(static_cast<std::streamoff>(at + offset));
-        file.put(static_cast<char>(stored[at + offset] ^ 1));
-        return;
-    }
-    FAIL("the blob is in no segment");
-}
-
-std::string url_of(const server_process& server) {
-    return "http://127.0.0.1:" + std::to_string(server.port());
-}
-
-}  // namespace
 
 TEST_CASE(
     "program: put prints one id a line, get gives the bytes back, over a server and in place") {
@@ -135,7 +60,8 @@ TEST_CASE(
         CHECK(std::count(list.output.begin(), list.output.end(), '\n') == 3);
         CHECK(run(with({"ls", "--limit", "1", "--after", std::string(64, '0')})).output ==
               list.output.substr(0, list.output.find('\n') + 1));
-        CHECK(run(with({"status"})).output.find("blobs        3 ") != std::string::npos);
+        CHECK(run(with({"status"})).output.find("blobs                    3 (") !=
+              std::string::npos);
 
         CHECK(run(with({"rm", id_of(small)})).status == 0);
         CHECK(run(with({"get", id_of(small)})).status == 1);
@@ -202,7 +128,10 @@ TEST_CASE("program: usage that makes no sense is 2 and says what would") {
     refused({}, "--help");
     refused({"brew"}, "brew");
     refused({"serve"}, "--data");
-    refused({"serve", "--data", dir / "d", "--durability", "full"}, "--durability");
+    refused({"serve", "--data", dir / "d", "--catalog", "postgresql://x"}, "not both");
+    refused({"serve", "--data", dir / "d", "--durability", "replicated"}, "--catalog");
+    refused({"serve", "--data", dir / "d", "--bulk", "large_objects"}, "--catalog");
+    refused({"serve", "--catalog", "postgresql://x", "--bulk", "segments"}, "chunks");
     refused({"serve", "--data", dir / "d", "--listen", "0.0.0.0:0"}, "--allow-anonymous");
     refused({"serve", "--data", dir / "d", "--listen", "nonsense"}, "HOST:PORT");
     refused({"serve", "--data", dir / "d", "--max-blob-size", "12 parsecs"}, "64MiB");
