@@ -2,7 +2,9 @@
 #include "http/cairn/bench/child_server.hpp"
 #include "http/cairn/bench/comparison.hpp"
 #include "http/cairn/bench/machine.hpp"
+#include "http/cairn/bench/postgres_cluster.hpp"
 #include "http/cairn/verbs.hpp"
+#include "runtime/log.hpp"
 
 #include <boost/json/array.hpp>
 #include <boost/json/object.hpp>
@@ -11,6 +13,7 @@
 #include <cstdlib>
 #include <fmt/format.h>
 #include <regex>
+#include <set>
 
 namespace cairn::program {
 namespace {
@@ -77,6 +80,7 @@ boost::json::object to_json(const comparison& row, const verdict& result) {
     fields["name"] = row.name;
     fields["unit"] = row.unit;
     fields["durability"] = "full";
+    if (!row.note.empty()) fields["note"] = row.note;
     fields["ratio"] = result.ratio;
     fields["must"] = row.must;
     fields["aim"] = row.aim;
@@ -106,22 +110,35 @@ std::vector<comparison> chosen_rows(const std::string& pattern) {
     return rows;
 }
 
+void print_head(const bench_options& options,
+                const std::vector<comparison>& rows,
+                const machine& on,
+                double syncs) {
+    std::printf(
+        "%s, %u cores, Linux %s, %s, %.0f fdatasync/s; durability full; %zu runs of %.1f s\n",
+        on.cpu.c_str(), on.cores, on.kernel.c_str(), on.file_system.c_str(), syncs, options.repeat,
+        std::chrono::duration<double>(options.time).count());
+    std::set<std::string> notes;
+    for (const comparison& row : rows) notes.insert(row.note);
+    for (const std::string& note : notes) {
+        if (!note.empty()) std::printf("%s\n", note.c_str());
+    }
+    const auto left_out = [](const char* rival) {
+        std::fprintf(stderr, "cairn: %s is not installed, its rows are left out\n", rival);
+    };
+    if (!child_server::has_nginx()) left_out("nginx");
+    if (!postgres_cluster::is_installed()) left_out("PostgreSQL");
+}
+
 }  // namespace
 
 int bench(const bench_options& options) {
+    set_log_level(log_level::warn);
     const auto rows = chosen_rows(options.rows);
     const scratch_folder scratch(options.data);
     const machine on = this_machine(scratch.path());
     const double syncs_before = sync_rate(scratch.path());
-    if (!options.json) {
-        std::printf(
-            "%s, %u cores, Linux %s, %s, %.0f fdatasync/s; durability full; %zu runs of %.1f s\n",
-            on.cpu.c_str(), on.cores, on.kernel.c_str(), on.file_system.c_str(), syncs_before,
-            options.repeat, std::chrono::duration<double>(options.time).count());
-        if (!child_server::has_nginx()) {
-            std::fprintf(stderr, "cairn: nginx is not installed, its rows are left out\n");
-        }
-    }
+    if (!options.json) print_head(options, rows, on, syncs_before);
     boost::json::array results;
     for (const comparison& row : rows) {
         const verdict result = compare(row, scratch.path(), options.time, options.repeat);

@@ -3,40 +3,17 @@
 #include "http/cairn/bench/http_caller.hpp"
 
 #include <algorithm>
-#include <csignal>
-#include <cstdio>
-#include <cstdlib>
 #include <fcntl.h>
 #include <fstream>
 #include <iterator>
-#include <spawn.h>
 #include <sstream>
 #include <stdexcept>
-#include <sys/wait.h>
 #include <thread>
 #include <unistd.h>
 #include <utility>
 
-extern char** environ;
-
 namespace cairn::bench {
 namespace {
-
-// Starts a program; its standard output goes to `out` when that is a descriptor.
-pid_t start(const std::vector<std::string>& command, int out) {
-    std::vector<char*> words;
-    for (const std::string& word : command) words.push_back(const_cast<char*>(word.c_str()));
-    words.push_back(nullptr);
-    posix_spawn_file_actions_t actions;
-    posix_spawn_file_actions_init(&actions);
-    if (out >= 0) posix_spawn_file_actions_adddup2(&actions, out, STDOUT_FILENO);
-    posix_spawn_file_actions_addopen(&actions, STDERR_FILENO, "/dev/null", O_WRONLY, 0);
-    pid_t process = 0;
-    const int code = posix_spawnp(&process, words[0], &actions, nullptr, words.data(), environ);
-    posix_spawn_file_actions_destroy(&actions);
-    if (code != 0) throw std::runtime_error("cannot start " + command[0]);
-    return process;
-}
 
 // The first line that comes out of the pipe, empty when there is none.
 std::string first_line(int from) {
@@ -117,14 +94,14 @@ http {
 child_server child_server::cairn(const std::filesystem::path& folder, std::size_t threads) {
     int ends[2];
     if (::pipe2(ends, O_CLOEXEC) != 0) throw std::runtime_error("cannot make a pipe");
-    const pid_t process =
-        start({"/proc/self/exe", "serve", "--data", folder.string(), "--listen", "127.0.0.1:0",
-               "--threads", std::to_string(threads), "--log-level", "error"},
-              ends[1]);
+    child_process process(
+        {"/proc/self/exe", "serve", "--data", folder.string(), "--listen", "127.0.0.1:0",
+         "--threads", std::to_string(threads), "--log-level", "error"},
+        ends[1]);
     ::close(ends[1]);
     const std::string line = first_line(ends[0]);
     ::close(ends[0]);
-    child_server made(process, 0);
+    child_server made(std::move(process), 0);
     const auto colon = line.rfind(':');
     if (line.rfind("listening on ", 0) != 0 || colon == std::string::npos) {
         throw std::runtime_error("cairn serve did not start: " + line);
@@ -140,7 +117,8 @@ child_server child_server::nginx(const std::filesystem::path& folder) {
     // A worker of root's would change to a user who may not read the scratch folder.
     if (::geteuid() == 0) config.insert(0, "user root;");
     std::ofstream(folder / "nginx.conf") << config;
-    child_server made(start({"nginx", "-p", folder.string(), "-c", "nginx.conf"}, -1), port);
+    child_process process({"nginx", "-p", folder.string(), "-c", "nginx.conf"});
+    child_server made(std::move(process), port);
     wait_for(port);
     return made;
 }
@@ -152,18 +130,9 @@ bool child_server::has_nginx() {
     return false;
 }
 
-child_server::child_server(child_server&& other) noexcept
-    : process_(std::exchange(other.process_, 0)), port_(other.port_) {}
-
-child_server::~child_server() {
-    if (process_ == 0) return;
-    ::kill(process_, SIGTERM);
-    ::waitpid(process_, nullptr, 0);
-}
-
 double child_server::cpu_seconds() const {
-    double sum = cpu_of(process_);
-    for (const pid_t worker : children_of(process_)) sum += cpu_of(worker);
+    double sum = cpu_of(process_.id());
+    for (const pid_t worker : children_of(process_.id())) sum += cpu_of(worker);
     return sum;
 }
 

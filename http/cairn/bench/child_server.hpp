@@ -1,11 +1,11 @@
 // A server in a process of its own, so that its processor time can be told from ours.
 #pragma once
 
+#include "http/cairn/bench/child_process.hpp"
+
 #include <cstdint>
 #include <filesystem>
-#include <string>
-#include <sys/types.h>
-#include <vector>
+#include <utility>
 
 namespace cairn::bench {
 
@@ -20,18 +20,15 @@ public:
     // Whether nginx is there to be compared with.
     static bool has_nginx();
 
-    child_server(child_server&& other) noexcept;
-    child_server& operator=(child_server&&) = delete;
-    ~child_server();
-
     std::uint16_t port() const noexcept { return port_; }
     // Processor time of the process and of its workers so far.
     double cpu_seconds() const;
 
 private:
-    child_server(pid_t process, std::uint16_t port) : process_(process), port_(port) {}
+    child_server(child_process process, std::uint16_t port)
+        : process_(std::move(process)), port_(port) {}
 
-    pid_t process_;
+    child_process process_;
     std::uint16_t port_;
 };
 

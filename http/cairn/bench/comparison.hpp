@@ -20,6 +20,7 @@ struct comparison {
     using maker = std::function<std::unique_ptr<contender>(std::filesystem::path folder)>;
     maker ours;
     maker rival;
+    std::string note;  // how a server that both sides share is set up
 };
 
 struct measured {
