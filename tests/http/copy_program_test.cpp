@@ -3,6 +3,7 @@
 #include "tests/http/program.hpp"
 #include "tests/http/served.hpp"
 #include "tests/support/bodies.hpp"
+#include "tests/support/postgres_server.hpp"
 
 #include <boost/json/parse.hpp>
 #include <csignal>
@@ -77,6 +78,24 @@ TEST_CASE("cairn copy: folder to server to folder, and the same again moves noth
     const finished back = run({"copy", "--from", last, "--to", first});
     CHECK(back.status == 0);
     CHECK(back.output.find("copied       1 blob (15 B)") != std::string::npos);
+    CHECK(list_of(last) == list_of(first));
+}
+
+TEST_CASE("cairn copy: a folder moves to PostgreSQL, and to another folder from there") {
+    if (program_is_missing() || no_postgres()) return;
+    const temp_dir dir;
+    const std::string first = dir / "first";
+    const std::string last = dir / "last";
+    put_files(dir, first, 30, 40'000);  // in rows of the database
+    put_files(dir, first, 3, 3 << 20);  // in chunks
+    postgres_server& server = postgres_server::shared();
+    const std::string middle = server.url(server.fresh_database());
+    const finished in = copy(first, middle);
+    CHECK(in.status == 0);
+    CHECK(number_of(in, "copied", "blobs") == 33);
+    CHECK(number_of(copy(first, middle), "present", "blobs") == 33);
+    CHECK(copy(middle, last).status == 0);
+    CHECK(run({"ls", "--catalog", middle}).output == list_of(first));
     CHECK(list_of(last) == list_of(first));
 }
 
