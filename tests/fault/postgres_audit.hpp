@@ -1,6 +1,6 @@
-// Whether every byte of a PostgreSQL store is accounted for (SAFETY.md R2): each byte string belongs
-// to a blob or is to be reclaimed, each blob in bulk has all its bytes, the totals are those of the
-// rows.
+// Whether every byte of a PostgreSQL store is accounted for (SAFETY.md R2): each byte string
+// belongs to a blob or is to be reclaimed, each blob in bulk has all its bytes, and the totals are
+// those of the rows.
 #pragma once
 
 #include "tests/support/postgres_server.hpp"

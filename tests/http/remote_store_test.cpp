@@ -151,7 +151,7 @@ TEST_CASE("remote: what is put comes back, of any size, with and without a known
                     CHECK(stored->id == id);
                     CHECK(stored->size_bytes == bytes.size());
                     CHECK(stored->created == created);
-                    CHECK(stored->kept == durability::none);
+                    CHECK(stored->kept == served_durability());
                 }
                 CHECK(*far.get(id) == bytes);
                 CHECK(*here.threads().run(here.store().remove(id)));
@@ -235,7 +235,7 @@ TEST_CASE("remote: hold, list, remove and status say what the store says") {
     REQUIRE(status.has_value());
     CHECK(status->blob_count == 29);
     CHECK(status->catalog == "http://127.0.0.1:" + std::to_string(here.port()));
-    CHECK(status->kept == durability::none);
+    CHECK(status->kept == served_durability());
 }
 
 TEST_CASE("remote: copying between two stores is a put of a get") {

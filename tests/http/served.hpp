@@ -1,12 +1,15 @@
-// A server in this process, on a memory store, with limits that a test can shrink.
+// A server in this process, with limits that a test can shrink. Its store is one in memory, or with
+// CAIRN_TEST_STORE=postgres one on PostgreSQL with chunks: the suites do not know which.
 #pragma once
 
 #include "http/server.hpp"
 #include "runtime/runtime.hpp"
 #include "store/open_store.hpp"
 #include "tests/support/http_client.hpp"
+#include "tests/support/postgres_server.hpp"
 
 #include <chrono>
+#include <cstdlib>
 #include <doctest/doctest.h>
 #include <memory>
 #include <string>
@@ -30,11 +33,28 @@ inline http_settings quick_settings() {
     return settings;
 }
 
+inline bool served_from_postgres() {
+    const char* kind = std::getenv("CAIRN_TEST_STORE");
+    return kind != nullptr && std::string_view(kind) == "postgres";
+}
+
+inline durability served_durability() {
+    return served_from_postgres() ? durability::full : durability::none;
+}
+
+inline std::unique_ptr<store> open_served_store(runtime& threads) {
+    if (!served_from_postgres()) return threads.run(open_memory_store(threads));
+    postgres_server& server = postgres_server::shared();
+    store_options options;
+    options.catalog = server.url(server.fresh_database());
+    return std::move(threads.run(open_store(threads, options)).value());
+}
+
 class served {
 public:
     explicit served(http_settings settings = quick_settings(), bool attached = true)
         : threads_(two_threads()),
-          store_(threads_.run(open_memory_store(threads_))),
+          store_(open_served_store(threads_)),
           server_(threads_, std::move(settings)) {
         server_.start();
         if (attached) attach();

@@ -62,8 +62,8 @@ private:
 // The program under test, `cairn serve` on a free loopback port.
 class server_process {
 public:
-    // Starts it on a folder, or on a postgresql:// URL, and waits for its `listening on http://HOST:PORT` line; throws std::runtime_error
-    // when that does not come within `patience`.
+    // Starts it on a folder, or on a postgresql:// URL, and waits for its `listening on
+    // http://HOST:PORT` line; throws std::runtime_error when that does not come within `patience`.
     server_process(const std::string& program,
                    const std::string& place,
                    const std::vector<std::string>& options = {},
