@@ -64,7 +64,8 @@ public:
     // For status: "segments on io_uring".
     virtual std::string name() const = 0;
 
-    // Reads the body to its end and answers once its bytes are durable. The body's own error ends
+    // Reads the body to its end and answers once its bytes are durable, or will be with the commit
+    // that publishes them, which fails if they are not all there. The body's own error ends
     // the write; also errc::no_space. Then nothing is kept. Cancelled: the same, throws.
     virtual awaitable<result<std::unique_ptr<draft>>> write(intake& body) = 0;
 

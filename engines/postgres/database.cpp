@@ -40,7 +40,8 @@ awaitable<result<void>> database::start(runtime& threads) {
     if (!opened) co_return opened.error();
     record_ = std::move(*opened);
     for (std::size_t i = 0; i < server_.write_connections(); ++i) {
-        lanes_.push_back(std::make_unique<lane>(record_.boot, i, needs_.replicated));
+        const flush when = i == 0 ? flush::now : flush::later;
+        lanes_.push_back(std::make_unique<lane>(record_.boot, i, when, needs_.replicated));
         lane& fresh_lane = *lanes_.back();
         const auto hello = [this, &fresh_lane](greeting& fresh) {
             return greet_lane(fresh, fresh_lane);

@@ -2,7 +2,8 @@
 //
 // Catalog and bulk share it. All commits go through one lane: two would flush in turn, so that on a
 // disk of slow syncs each would wait for the other's as well (at 24 callers one makes 1.0 to 1.4
-// times as many). Bytes, whose transactions are large, go through the others and delay no commit.
+// times as many). Bytes, whose transactions are large, go through the others and delay no commit;
+// they are flushed by the commit that publishes them.
 // Look-ups need no sync and are spread over the readers, a blob's always over the same. Any thread.
 #pragma once
 

@@ -10,7 +10,8 @@ namespace cairn::postgres {
 namespace {
 
 constexpr statement begin_batch{"begin_batch",
-                                "SELECT cairn.begin_batch($1::bigint, $2::bigint, $3::bigint, $4)"};
+                                "SELECT cairn.begin_batch($1::bigint, $2::bigint, $3::bigint, $4,"
+                                " $5)"};
 constexpr statement claim_lane{"claim_lane", "SELECT cairn.claim_lane($1::bigint, $2::bigint)"};
 
 constexpr int runs_max = 20;
@@ -55,7 +56,8 @@ awaitable<result<void>> lane::claim_again(std::int64_t lost) {
 
 segment lane::begin() const {
     parameters fence;
-    fence.add(signed_of(boot_)).add(signed_of(number_)).add(generation_.load()).add(replicated_);
+    fence.add(signed_of(boot_)).add(signed_of(number_)).add(generation_.load());
+    fence.add(flush_ == flush::now).add(replicated_);
     return segment(begin_batch, std::move(fence));
 }
 

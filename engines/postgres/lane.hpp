@@ -27,13 +27,17 @@ bool is_fenced(const error_code& ec) noexcept;
 // An upload that a sweeper has taken: CA002.
 bool is_upload_lost(const error_code& ec) noexcept;
 
+// When a lane's commits are flushed: before they are answered; or later, by any commit of another
+// lane that is flushed, because the log is flushed in its order.
+enum class flush { now, later };
+
 class lane {
 public:
     // Adds the statements of a transaction; called again for each time that it runs.
     using writing = std::function<void(segment&)>;
 
-    lane(std::uint64_t boot, std::uint64_t number, bool replicated) noexcept
-        : boot_(boot), number_(number), replicated_(replicated) {}
+    lane(std::uint64_t boot, std::uint64_t number, flush when, bool replicated) noexcept
+        : boot_(boot), number_(number), flush_(when), replicated_(replicated) {}
 
     // Raises the generation, on a connection before anything else: for its greeter.
     awaitable<result<void>> claim(greeting& fresh);
@@ -62,6 +66,7 @@ private:
 
     const std::uint64_t boot_;
     const std::uint64_t number_;
+    const flush flush_;
     const bool replicated_;
     std::atomic<std::int64_t> generation_{0};
     std::unique_ptr<link> link_;

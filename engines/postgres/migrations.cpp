@@ -152,9 +152,9 @@ END $$)sql",
     // that whoever raises the generation waits for this transaction, and fails if it was raised.
     // Writes the transaction's own durability, because a pooler may hand us any session.
     R"sql(CREATE FUNCTION cairn.begin_batch(my_boot bigint, my_lane bigint, my_generation bigint,
-    must_replicate boolean) RETURNS void LANGUAGE plpgsql AS $$
+    must_flush boolean, must_replicate boolean) RETURNS void LANGUAGE plpgsql AS $$
 BEGIN
-    PERFORM set_config('synchronous_commit', 'on', true);
+    PERFORM set_config('synchronous_commit', CASE WHEN must_flush THEN 'on' ELSE 'off' END, true);
     IF must_replicate AND current_setting('synchronous_standby_names') = '' THEN
         RAISE EXCEPTION 'synchronous_standby_names is empty: nothing would be replicated'
             USING ERRCODE = 'CA003';
@@ -222,8 +222,10 @@ END $$)sql",
 
     // Publishes one blob; engines/catalog.hpp, put_blob, says what it must do. An upload leaves
     // `reclaim` before the blob's row is made and comes back if it loses: its row is locked from
-    // here to the commit, so no sweeper can have begun on its bytes (SAFETY.md R2.5). The standing
-    // row is read by a later statement than the one that met it (R3.9).
+    // here to the commit, so no sweeper can have begun on its bytes (SAFETY.md R2.5). Its chunks
+    // were committed without a flush, and the server may have gone down since: so they are counted
+    // here, and this commit's flush makes them durable with the row (R1). The standing row is read
+    // by a later statement than the one that met it (R3.9).
     R"sql(CREATE FUNCTION cairn.put_blob(my_boot bigint, my_lane bigint, b_id bytea, b_size bigint,
     b_checksums bigint, b_value bytea, c bigint, s bigint, l bigint, is_alone boolean,
     OUT changed boolean, OUT freed boolean, OUT standing cairn.blobs) LANGUAGE plpgsql AS $$
@@ -243,6 +245,10 @@ BEGIN
             IF NOT FOUND AND NOT is_upload THEN
                 RAISE EXCEPTION 'the upload % belongs to nobody or to a sweeper', c
                     USING ERRCODE = 'CA002';
+            END IF;
+            IF is_upload AND (SELECT count(*) FROM cairn.chunks WHERE container = c)
+                    <> greatest(1, (b_size + 262143) / 262144) THEN
+                RAISE EXCEPTION 'the upload % has lost chunks', c USING ERRCODE = 'CA002';
             END IF;
         END IF;
     END IF;

@@ -27,7 +27,8 @@ public:
     std::string name() const override;
     awaitable<result<std::unique_ptr<draft>>> write(intake& body) override;
     awaitable<result<std::unique_ptr<source>>> read(extent stored, byte_range range) override;
-    // Of a whole container; any other is not of this engine, and absent.
+    // Of a whole container; any other is not of this engine, and absent. The `reclaim` row goes
+    // with the last bytes, so that both are durable, or none.
     awaitable<result<void>> erase(locator at) override;
     awaitable<result<std::vector<found_record>>> scan(locator after, std::size_t limit) override;
     awaitable<void> close() override;

@@ -1,8 +1,8 @@
 // One put attempt on its way into `chunks`: a byte string in rows of 256 KiB.
 //
-// Rows are sent as they fill, a few transactions behind each other on one lane, so that several
-// syncs are under way; what fills meanwhile goes together into the next. Nothing is visible but as
-// an upload (engines/postgres/uploads.hpp).
+// Rows are sent as they fill, a few transactions behind each other on one lane; what fills meanwhile
+// goes together into the next. Nothing is visible but as an upload (engines/postgres/uploads.hpp).
+// None of these transactions is flushed by itself: publishing counts the chunks and flushes them.
 #pragma once
 
 #include "engines/postgres/database.hpp"
@@ -30,7 +30,7 @@ public:
     // upload, which was out of reach for too long. Cancelled: throws; the upload is given up.
     awaitable<result<void>> add(byte_view window);
 
-    // Sends the rest and waits until everything is durable.
+    // Sends the rest and waits until everything is committed.
     awaitable<result<void>> finish(const trailer& end);
 
 private:

@@ -122,7 +122,7 @@ TEST_CASE("postgres lanes: a new generation waits for the old transaction, then 
     shared_database on;
     const member owner(on.threads, on.url());
     const std::string lane = fmt::format("{}, 0", owner.in->boot());
-    const std::string fence = fmt::format("SELECT cairn.begin_batch({}, 1, false)", lane);
+    const std::string fence = fmt::format("SELECT cairn.begin_batch({}, 1, true, false)", lane);
     bare_session zombie(on.threads, on.url()), next(on.threads, on.url());
     REQUIRE(zombie.run("BEGIN").has_value());
     REQUIRE(zombie.run(fence).has_value());
@@ -230,6 +230,36 @@ TEST_CASE("postgres uploads: an owner that wakes up after the sweep began publis
         CHECK(late.run(own).error() == sql_error("CA002"));
     }
     CHECK(on.sql("SELECT count(*) FROM cairn.blobs") == "0");
+}
+
+TEST_CASE("postgres uploads: one that lost a chunk when the server went down is not published") {
+    shared_database on;
+    member owner(on.threads, on.url());
+    const auto written = owner.write(1'000'000, 1);
+    on.sql("DELETE FROM cairn.chunks WHERE part = 1");
+    CHECK(owner.publish(*written, 1'000'000, 1).error() == errc::vanished);
+    CHECK(on.sql("SELECT count(*) FROM cairn.blobs") == "0");
+}
+
+TEST_CASE("postgres uploads: what is published survives the server's crash, flushed or not before") {
+    test::postgres_options options;
+    options.settings = {"wal_writer_delay=10s"};  // nothing is flushed but by a commit
+    postgres_server server(options);
+    runtime threads{{.threads = 2, .blocking_threads = 2}};
+    member owner(threads, server.url());
+    const auto kept = owner.write(3'000'000, 1);
+    const auto lost = owner.write(3'000'000, 2);
+    REQUIRE(owner.publish(*kept, 3'000'000, 1).has_value());
+    const auto late = owner.write(3'000'000, 3);
+    server.restart(postgres_server::way::immediate);
+    CHECK(server.sql("SELECT count(*) FROM cairn.chunks WHERE container = " +
+                     std::to_string(kept->stored().at.container)) == "12");
+    // Behind the last flushed commit: gone, all or in part, or there by luck; never half published.
+    const bool is_there = owner.publish(*late, 3'000'000, 3).has_value();
+    CHECK(server.sql("SELECT count(*) FROM cairn.chunks c JOIN cairn.blobs b USING (container)"
+                     " WHERE container = " +
+                     std::to_string(late->stored().at.container)) == (is_there ? "12" : "0"));
+    CHECK(owner.publish(*lost, 3'000'000, 2).has_value());
 }
 
 TEST_CASE("postgres uploads: a sweeper waits for the transaction that publishes") {
