@@ -103,10 +103,9 @@ awaitable<void> connection::read() {
     while (is_open_) {
         const bool is_ready = co_await socket_.readable();
         if (!is_ready) co_return;
-        const bool is_alive = receive();
-        // What came before the end is taken first: it may be the answer of a commit.
+        if (!receive()) co_return end(trouble_of(session_.get()));
         take_results();
-        if (!is_alive) end(trouble_of(session_.get()));
+        send_again();
         on_answers_();
     }
 }
@@ -118,14 +117,15 @@ bool connection::receive() {
     return PQstatus(session_.get()) == CONNECTION_OK;
 }
 
-// PQgetResult would block while PQisBusy. Asked for more than the machine waits for, it answers
-// nothing for ever.
+// PQgetResult would block while PQisBusy; asked for more than the machine waits for, it answers
+// nothing for ever; and of a session that was lost in a write it makes answers up (libpq 15 forgets
+// what was asked, and still reads what came).
 void connection::take_results() {
     while (is_open_ && machine_.is_waiting() && PQisBusy(session_.get()) == 0) {
+        if (PQstatus(session_.get()) != CONNECTION_OK) return end(trouble_of(session_.get()));
         take(PQgetResult(session_.get()));
         if (machine_.is_broken()) return end_broken();
     }
-    send_again();
 }
 
 void connection::take(pg_result* result) {

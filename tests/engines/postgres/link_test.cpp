@@ -12,9 +12,11 @@
 #include "tests/support/tcp_proxy.hpp"
 #include "tests/support/temp_dir.hpp"
 
+#include <algorithm>
 #include <array>
 #include <atomic>
 #include <boost/asio/io_context.hpp>
+#include <boost/asio/post.hpp>
 #include <boost/asio/this_coro.hpp>
 #include <cstdio>
 #include <cstring>
@@ -22,6 +24,7 @@
 #include <fcntl.h>
 #include <fstream>
 #include <functional>
+#include <future>
 #include <iterator>
 #include <memory>
 #include <openssl/evp.h>
@@ -47,6 +50,7 @@ constexpr statement give_number{"give_number", "SELECT $1::bigint"};
 constexpr statement give_bytes{"give_bytes", "SELECT $1::bytea"};
 constexpr statement sleep_for_seconds{"sleep_for_seconds", "SELECT pg_sleep($1::bigint)"};
 constexpr statement backend_id{"backend_id", "SELECT pg_backend_pid()::bigint"};
+constexpr statement end_myself{nullptr, "SELECT pg_terminate_backend(pg_backend_pid())"};
 constexpr statement make_table{nullptr,
                                "CREATE TABLE kept(number bigint PRIMARY KEY, "
                                "once bigint UNIQUE DEFERRABLE INITIALLY DEFERRED)"};
@@ -54,6 +58,9 @@ constexpr statement keep{"keep", "INSERT INTO kept VALUES ($1, $2)"};
 constexpr statement count_kept{"count_kept", "SELECT count(*) FROM kept"};
 
 segment number(std::int64_t value) { return segment(give_number, parameters().add(value)); }
+segment giving(std::size_t size) {
+    return segment(give_bytes, parameters().add(buffer::allocate(size)));
+}
 segment keeping(std::int64_t value) { return segment(keep, parameters().add(value).add(value)); }
 segment sleeping(std::int64_t seconds) {
     return segment(sleep_for_seconds, parameters().add(seconds));
@@ -251,6 +258,53 @@ TEST_CASE("link: a terminated backend loses what was sent, and the link comes ba
     CHECK(since(start) < 2s);
     CHECK(on.to->status().connects == 2);
     CHECK(on.to->status().last_error.find("terminating connection") != std::string::npos);
+}
+
+TEST_CASE("link: what the server answered before it went is not lost") {
+    if (no_postgres()) return;
+    const fresh_database database;
+    linked on(database.url());
+    // libpq's buffer becomes large, so that answers and the end are read at once.
+    REQUIRE(on.run(giving(2 << 20)).has_value());
+    std::promise<void> all_started;
+    const auto home = on.threads.at(0).get_executor();
+    asio::post(home, [&] { all_started.get_future().wait(); });
+    std::vector<ticket> answered;
+    for (int i = 0; i < 6; ++i) answered.push_back(on.to->start(giving(20'000)));
+    auto end = on.to->start(segment(end_myself));
+    // They are sent together; then nobody reads until the server has gone.
+    asio::post(home, [] { std::this_thread::sleep_for(300ms); });
+    all_started.set_value();
+    for (auto& each : answered) CHECK(run_coro(on.context, each.answer()).has_value());
+    CHECK(error_of(run_coro(on.context, end.answer())) == errc::connection_lost);
+}
+
+TEST_CASE("link: a write that finds the server gone makes no answers up") {
+    if (no_postgres()) return;
+    const fresh_database database;
+    linked on(database.url());
+    REQUIRE(on.comes_up());
+    const auto home = on.threads.at(0).get_executor();
+    std::promise<void> all_started;
+    asio::post(home, [&] { all_started.get_future().wait(); });
+    std::vector<ticket> early;
+    for (std::int64_t i = 0; i < 6; ++i) early.push_back(on.to->start(number(i)));
+    auto end = on.to->start(segment(end_myself));
+    std::promise<void> more_started;
+    asio::post(home, [&] { more_started.get_future().wait(); });
+    all_started.set_value();
+    std::this_thread::sleep_for(200ms);
+    std::vector<ticket> late;
+    for (std::int64_t i = 6; i < 20; ++i) late.push_back(on.to->start(number(i)));
+    more_started.set_value();
+
+    CHECK(error_of(run_coro(on.context, end.answer())) == errc::connection_lost);
+    std::move(late.begin(), late.end(), std::back_inserter(early));
+    for (std::int64_t i = 0; i < 20; ++i) {
+        const auto got = run_coro(on.context, early[std::size_t(i)].answer());
+        if (got) CHECK(got->front().integer(0, 0) == i);
+        if (!got) CHECK(got.error() == errc::connection_lost);
+    }
 }
 
 TEST_CASE("link: back within two seconds of the server's return; callers waited meanwhile") {
@@ -479,6 +533,19 @@ TEST_CASE("link: more callers than the queue holds wait for room") {
     }
 }
 
+TEST_CASE("link: an answer that was not fetched yet takes no room") {
+    if (no_postgres()) return;
+    const fresh_database database;
+    link_options options;
+    options.queue_segments = 2;
+    linked on(database.url(), options);
+    auto first = on.to->start(number(1));
+    auto second = on.to->start(number(2));
+    CHECK(integer_of(on.run(number(3))) == 3);
+    CHECK(integer_of(run_coro(on.context, second.answer())) == 2);
+    CHECK(integer_of(run_coro(on.context, first.answer())) == 1);
+}
+
 TEST_CASE("link: statements are prepared once for each connection") {
     if (no_postgres()) return;
     const fresh_database database;
@@ -667,7 +734,6 @@ TEST_CASE("link: connections come and go without closing anybody else's files") 
 TEST_CASE("link: it comes back when descriptors had run out") {
     if (no_postgres()) return;
     const fresh_database database;
-    static constexpr statement end_myself{nullptr, "SELECT pg_terminate_backend(pg_backend_pid())"};
     link_options options;
     options.outage_patience = 60s;
     linked on(database.url(), options);

@@ -214,6 +214,21 @@ TEST_CASE("pipeline: a Parse that fails is the error of its segment, and is trie
     CHECK(values_of(behind) == std::vector<std::int64_t>{7});
 }
 
+TEST_CASE("pipeline: what a failed Parse left unprepared is prepared at its next use") {
+    bench on;
+    on.send(two_steps());
+    on.row(0).error("42P01").sync().row(1).error("26000").sync();
+    on.send(two_steps());
+    REQUIRE(on.dispatched.parses.size() == 1);
+    CHECK(on.dispatched.parses[0].step->what.name == second.name);
+
+    bench skipped;
+    skipped.send(two_steps());
+    skipped.error("42P01").aborted().sync().error("26000").aborted().sync();
+    skipped.send(two_steps());
+    CHECK(skipped.dispatched.parses.size() == 2);
+}
+
 TEST_CASE("pipeline: a stale statement is prepared under a new name and sent again, once") {
     for (const std::string_view state : {"26000", "0A000"}) {
         CAPTURE(state);
@@ -299,8 +314,9 @@ TEST_CASE("pipeline: the clock of a segment runs from when the server could begi
     CHECK_FALSE(on.machine.expires());
     const auto start = on.now;
     on.send(segment(first));
-    on.now += 10s;
     on.send(segment(first));
+    CHECK(on.machine.expires() == start + 15s);
+    on.now += 10s;
     CHECK(on.machine.expires() == start + 15s);
     on.row(1).sync();
     CHECK(on.machine.expires() == start + 25s);
