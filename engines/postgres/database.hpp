@@ -4,7 +4,7 @@
 // disk of slow syncs each would wait for the other's as well (at 24 callers one makes 1.0 to 1.4
 // times as many). Bytes, whose transactions are large, go through the others and delay no commit;
 // they are flushed by the commit that publishes them.
-// Look-ups need no sync and are spread over the readers, a blob's always over the same. Any thread.
+// Look-ups need no sync and are spread over the readers. Any thread.
 #pragma once
 
 #include "engines/blob_id.hpp"

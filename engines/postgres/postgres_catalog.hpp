@@ -45,6 +45,8 @@ public:
     awaitable<void> close() override;
 
 private:
+    std::size_t reader_for(const executor& here, const blob_id& id) const;
+
     postgres::database& in_;
     postgres::writer writer_;
     std::vector<std::unique_ptr<postgres::look_ups>> look_ups_;
