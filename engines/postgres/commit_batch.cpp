@@ -102,6 +102,7 @@ commit_batch::commit_batch(const origin& from,
     : boot_(signed_of(from.boot)),
       lane_(signed_of(from.lane)),
       number_(from.number),
+      first_entry_(from.first_entry),
       entries_(entries),
       bad_values_(bad_values) {
     for (std::size_t i = 0; i < entries_.size(); ++i) {
@@ -200,7 +201,7 @@ void commit_batch::add_single(segment& work, std::size_t index) const {
             with.add(each.alone);
             work.add(put_one, std::move(with));
         } else if constexpr (std::is_same_v<type, remove_blob>) {
-            const operation_id operation(boot_, lane_, number_, index);
+            const operation_id operation(boot_, lane_, number_, first_entry_ + index);
             with.add(boot_).add(lane_).add(each.id.view()).add(operation.view());
             work.add(remove_one, std::move(with));
         } else if constexpr (std::is_same_v<type, quarantine_blob>) {

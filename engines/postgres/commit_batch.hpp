@@ -25,11 +25,13 @@ class commit_batch {
 public:
     using entry = group_commit<change, applied>::entry;
 
-    // Who commits, and the number of the batch, which grows along a lane.
+    // Who commits, and the number of the batch, which grows along a lane. A part of a batch that
+    // fell apart keeps its number and begins at one of its entries: it is the same operations.
     struct origin {
         std::uint64_t boot = 0;
         std::uint64_t lane = 0;
         std::uint64_t number = 0;
+        std::size_t first_entry = 0;
     };
 
     // `bad_values` has, for each entry that quarantines an inline value, the value that failed.
@@ -60,6 +62,7 @@ private:
     const std::int64_t boot_;
     const std::int64_t lane_;
     const std::uint64_t number_;
+    const std::size_t first_entry_;
     const std::span<entry> entries_;
     const std::span<const std::optional<buffer>> bad_values_;
     std::vector<std::size_t> many_;       // small puts by id, each id once

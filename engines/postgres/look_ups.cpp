@@ -1,5 +1,6 @@
 #include "engines/postgres/look_ups.hpp"
 
+#include "engines/postgres/sql_error.hpp"
 #include "engines/postgres/stored_row.hpp"
 
 #include <algorithm>
@@ -54,7 +55,9 @@ awaitable<outcome> look_ups::step(std::span<queue::entry> batch) {
         each.reply = std::optional<row>();
         if (!answered) each.reply = answered.error();
     }
-    if (!answered) co_return outcome::committed;
+    if (!answered) {
+        co_return is_of_the_data(answered.error()) ? outcome::untouched : outcome::committed;
+    }
     const rows& found = answered->at(0);
     for (std::size_t i = 0; i < found.size(); ++i) {
         const row each = whole_row_at(found, i);

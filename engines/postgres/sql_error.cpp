@@ -48,8 +48,11 @@ bool connection_gone(int value) noexcept {
 }
 
 // 53300: no room for another connection. 55P03: a lock did not come in time. 57014: the statement
-// took too long, or somebody cancelled it.
-bool passing(int value) noexcept { return is_one_of(value, {"53300", "55P03", "57014"}); }
+// took too long, or somebody cancelled it. 53200: it is out of memory. CA003: there is no standby
+// that a commit would wait for.
+bool passing(int value) noexcept {
+    return is_one_of(value, {"53200", "53300", "55P03", "57014", "CA003"});
+}
 
 class postgres_category final : public boost::system::error_category {
 public:
@@ -75,6 +78,7 @@ const boost::system::error_category& category() noexcept {
 
 error_code sql_error(std::string_view sqlstate) noexcept {
     if (sqlstate == "53100") return errc::no_space;
+    if (sqlstate == "XX001" || sqlstate == "XX002") return errc::corrupt;
     const int value = packed(sqlstate);
     return error_code(value < 0 ? packed(internal_error) : value, category());
 }
@@ -89,6 +93,11 @@ bool is_retry_whole(const error_code& ec) noexcept {
 
 bool is_connection_gone(const error_code& ec) noexcept {
     return is_ours(ec) && connection_gone(ec.value());
+}
+
+bool is_of_the_data(const error_code& ec) noexcept {
+    if (ec == failure::retryable) return false;
+    return is_ours(ec) || ec == errc::no_space || ec == errc::too_large || ec == errc::corrupt;
 }
 
 bool is_too_many_connections(const error_code& ec) noexcept { return ec == sql_error("53300"); }

@@ -13,7 +13,8 @@ namespace cairn::postgres {
 
 const boost::system::error_category& category() noexcept;
 
-// Of an SQLSTATE such as "23505"; "XX000" for what is none. A full disk (53100) is errc::no_space.
+// Of an SQLSTATE such as "23505"; "XX000" for what is none. A full disk (53100) is errc::no_space,
+// stored data that the server cannot read (XX001, XX002) errc::corrupt.
 error_code sql_error(std::string_view sqlstate) noexcept;
 
 // The five characters; empty for an error of another category.
@@ -26,6 +27,9 @@ bool is_retry_whole(const error_code& ec) noexcept;
 // The session is of no more use: it ends (08*, 57P01 to 57P05), or its server became a standby
 // (25006). Nothing of the segment happened.
 bool is_connection_gone(const error_code& ec) noexcept;
+
+// One of the requests that were sent together may be at fault: alone, the others may succeed.
+bool is_of_the_data(const error_code& ec) noexcept;
 
 // 53300: the server has no room for another connection.
 bool is_too_many_connections(const error_code& ec) noexcept;

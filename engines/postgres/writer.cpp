@@ -25,12 +25,6 @@ error_code answer_for(const error_code& why) {
     return why;
 }
 
-// Whether the change itself may be at fault: then it must not spoil others.
-bool is_of_the_data(const error_code& why) {
-    if (why == failure::retryable) return false;
-    return why.category() == category() || why == errc::no_space || why == errc::too_large;
-}
-
 const quarantine_blob* inline_suspect(const change& what) {
     const auto* suspect = std::get_if<quarantine_blob>(&what);
     return suspect != nullptr && !suspect->failed_at ? suspect : nullptr;
@@ -58,13 +52,28 @@ awaitable<void> writer::close() {
     co_await changes_.close();
 }
 
+// A batch, or a part of one that fell apart (runtime/group_commit.hpp halves it until it succeeds).
 awaitable<outcome> writer::step(std::span<queue::entry> batch) {
+    if (undecided_entries_ == 0) {
+        ++batch_number_;
+        batch_entries_ = undecided_entries_ = batch.size();
+    }
+    const commit_batch::origin from{over_.boot(), over_.number(), batch_number_,
+                                    batch_entries_ - undecided_entries_};
+    const outcome ended = co_await run_part(from, batch);
+    const bool falls_apart = ended == outcome::untouched && batch.size() > 1;
+    if (!falls_apart) undecided_entries_ -= batch.size();
+    co_return ended;
+}
+
+awaitable<outcome> writer::run_part(const commit_batch::origin& from,
+                                    std::span<queue::entry> batch) {
     auto bad = co_await bad_values(batch);
     if (!bad) {
         for (auto& each : batch) each.reply = answer_for(bad.error());
-        co_return outcome::committed;
+        co_return is_of_the_data(bad.error()) ? outcome::untouched : outcome::committed;
     }
-    commit_batch work({over_.boot(), over_.number(), ++batch_number_}, batch, *bad);
+    commit_batch work(from, batch, *bad);
     auto done = co_await run(work);
     if (!done) {
         for (auto& each : batch) each.reply = answer_for(done.error());

@@ -38,6 +38,7 @@ private:
     using confirm_queue = group_commit<std::monostate, std::monostate>;
 
     awaitable<outcome> step(std::span<queue::entry> batch);
+    awaitable<outcome> run_part(const commit_batch::origin& from, std::span<queue::entry> batch);
     awaitable<result<void>> run(commit_batch& batch);
     awaitable<result<std::vector<std::optional<buffer>>>> bad_values(
         std::span<const queue::entry> batch);
@@ -45,7 +46,10 @@ private:
 
     database& in_;
     lane& over_;
-    std::uint64_t batch_number_ = 0;  // touched by step() alone
+    // Touched by step() alone.
+    std::uint64_t batch_number_ = 0;
+    std::size_t batch_entries_ = 0;
+    std::size_t undecided_entries_ = 0;  // of the batch; its parts come in order
     queue changes_;
     confirm_queue confirms_;
 };
