@@ -167,9 +167,12 @@ BEGIN
     END IF;
 END $$)sql",
 
-    // A lane's next generation. Waits for the transaction of the one before, if it still runs.
+    // A lane's next generation. Waits for the transaction of the one before, if it still runs. A
+    // failover or a restored backup may have forgotten this boot while its process lives: no other
+    // may then be given its number, and with it its containers.
     R"sql(CREATE FUNCTION cairn.claim_lane(my_boot bigint, my_lane bigint) RETURNS bigint
     LANGUAGE sql AS $$
+    UPDATE cairn.meta SET boot = my_boot WHERE boot < my_boot;
     INSERT INTO cairn.totals(boot, lane, used_at) VALUES (my_boot, my_lane, cairn.now_us())
     ON CONFLICT (boot, lane) DO UPDATE SET generation = cairn.totals.generation + 1,
         used_at = cairn.now_us()
@@ -293,19 +296,18 @@ BEGIN
     standing.value := NULL;
 END $$)sql",
 
-    // A removal that finds nothing may be the re-run of one that did it: its operation says so.
+    // The re-run of a removal that happened has nothing to do: what stands now was put since.
     R"sql(CREATE FUNCTION cairn.remove_blob(my_boot bigint, my_lane bigint, b_id bytea,
     operation bytea, OUT changed boolean, OUT freed boolean) LANGUAGE plpgsql AS $$
 DECLARE
     gone cairn.blobs;
 BEGIN
     freed := false;
+    changed := EXISTS (SELECT FROM cairn.operations WHERE id = operation);
+    IF changed THEN RETURN; END IF;
     SELECT * INTO gone FROM cairn.blobs WHERE id = b_id FOR UPDATE;
     changed := FOUND;
-    IF NOT changed THEN
-        changed := EXISTS (SELECT FROM cairn.operations WHERE id = operation);
-        RETURN;
-    END IF;
+    IF NOT changed THEN RETURN; END IF;
     INSERT INTO cairn.operations(id, outcome, at) VALUES (operation, 1, cairn.now_us());
     DELETE FROM cairn.blobs WHERE id = b_id;
     DELETE FROM cairn.quarantine WHERE id = b_id;
@@ -334,13 +336,15 @@ BEGIN
     freed := cairn.reclaim_if_dead(which);
 END $$)sql",
 
-    // Not a row that an upload or a sweeper works on: that one goes with their last step.
+    // Not a row that an upload or a sweeper works on, nor one whose bytes are still there because a
+    // sweeper began and failed: that one goes with their last step.
     R"sql(CREATE FUNCTION cairn.forget_bytes(c bigint, s bigint, l bigint)
     RETURNS boolean LANGUAGE plpgsql AS $$
 DECLARE
     changed boolean;
 BEGIN
-    DELETE FROM cairn.reclaim WHERE container = c AND start = s AND length = l AND owner = 0;
+    DELETE FROM cairn.reclaim WHERE container = c AND start = s AND length = l AND owner = 0
+        AND NOT (s = 0 AND l = 0 AND EXISTS (SELECT FROM cairn.chunks WHERE container = c));
     changed := FOUND;
     IF s = 0 AND l = 0 THEN
         DELETE FROM cairn.segments WHERE segment = c AND sealed AND live_bytes = 0;
