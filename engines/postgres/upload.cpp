@@ -12,7 +12,9 @@ namespace {
 constexpr statement begin_upload{
     "begin_upload",
     "INSERT INTO cairn.reclaim(container, start, length, owner, not_before)"
-    " VALUES ($1::bigint, 0, 0, $2::bigint, cairn.now_us() + $3::bigint) ON CONFLICT DO NOTHING"};
+    " SELECT $1::bigint, 0, 0, $2::bigint, cairn.now_us() + $3::bigint"
+    " WHERE NOT EXISTS (SELECT FROM cairn.chunks WHERE container = $1::bigint)"
+    " ON CONFLICT DO NOTHING"};
 constexpr statement own_upload{"own_upload", "SELECT cairn.own_upload($1::bigint, $2::bigint)"};
 constexpr statement write_chunk{
     "write_chunk",
@@ -48,6 +50,10 @@ awaitable<result<void>> upload::finish(const trailer& end) {
     end_ = &end;
     auto ended = co_await end_chunk();
     if (!ended) co_return ended.error();
+    co_return co_await settle_all();
+}
+
+awaitable<result<void>> upload::settle_all() {
     while (!full_.empty() || !on_way_.empty()) {
         auto sent = co_await send();
         if (!sent) co_return sent.error();
@@ -59,8 +65,15 @@ awaitable<result<void>> upload::finish(const trailer& end) {
 
 awaitable<result<void>> upload::end_chunk() {
     chunk done;
-    done.held = co_await budget_.acquire(chunk_bytes);
     done.part = next_part_++;
+    if (auto free = budget_.try_acquire(chunk_bytes)) {
+        done.held = std::move(*free);
+    } else {
+        // Who waits holds nothing that others wait for.
+        auto settled = co_await settle_all();
+        if (!settled) co_return settled.error();
+        done.held = co_await budget_.acquire(chunk_bytes);
+    }
     done.bytes = buffer::copy_of(filling_);
     filling_.clear();
     full_.push_back(std::move(done));
@@ -83,13 +96,14 @@ awaitable<result<void>> upload::send() {
     co_return result<void>();
 }
 
-// Waits for the oldest transaction, and runs it again when its answer was lost.
+// Waits for the oldest transaction, and runs it again when its answer was lost. Also when it found
+// no upload: the one before it, which begins the upload, may have been lost and run again since.
 awaitable<result<void>> upload::settle_oldest() {
     if (on_way_.empty()) co_return result<void>();
     parcel oldest = std::move(on_way_.front());
     on_way_.pop_front();
     auto done = co_await oldest.sent.answer();
-    if (!done && lane::may_run_again(done.error())) {
+    if (!done && (lane::may_run_again(done.error()) || is_upload_lost(done.error()))) {
         const lane::writing again = [&](segment& to) { write(to, oldest.chunks); };
         done = co_await over_.transact(again);
     }
@@ -98,7 +112,8 @@ awaitable<result<void>> upload::settle_oldest() {
     co_return done.error();
 }
 
-// Writing a chunk again, or beginning again, changes nothing.
+// Writing a chunk again, or beginning again, changes nothing. A container that has bytes and is no
+// upload is another's, and not begun.
 void upload::write(segment& to, const std::vector<chunk>& chunks) const {
     const std::int64_t boot = signed_of(over_.boot());
     if (chunks.front().part == 0) {

@@ -18,7 +18,7 @@ constexpr statement renew_uploads{
 
 // Several tries fit into the patience.
 constexpr std::chrono::seconds renew_each{15};
-constexpr int boot_shift = 32;
+constexpr int boot_shift = 40;  // 10^12 uploads of each of 8 million boots
 
 }  // namespace
 
