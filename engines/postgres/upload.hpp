@@ -1,7 +1,8 @@
 // One put attempt on its way into `chunks`: a byte string in rows of 256 KiB.
 //
 // Rows are sent as they fill, a few transactions behind each other on one lane; what fills
-// meanwhile goes together into the next. Nothing is visible but as an upload (engines/postgres/uploads.hpp).
+// meanwhile goes together into the next. Nothing is visible but as an upload
+// (engines/postgres/uploads.hpp).
 // None of these transactions is flushed by itself: publishing counts the chunks and flushes them.
 #pragma once
 
