@@ -102,6 +102,7 @@ awaitable<result<void>> chunk_source::take_oldest() {
         segment again = query_for(oldest);
         answered = co_await in_.read(oldest.reader, std::move(again));
     }
+    if (!answered && is_damage(answered.error())) co_return error_code(errc::corrupt);
     if (!answered) co_return answered.error();
     const rows& found = answered->at(0);
     if (found.empty()) co_return error_code(errc::absent);

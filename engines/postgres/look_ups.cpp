@@ -25,6 +25,10 @@ segment query_for(std::span<const std::optional<byte_view>> ids) {
     return segment(find_rows, std::move(with));
 }
 
+error_code blob_error(const error_code& why) {
+    return is_damage(why) ? error_code(errc::corrupt) : why;
+}
+
 row whole_row_at(const rows& from, std::size_t index) {
     row found = row_at(from, index, 1);
     found.id = id_at(from, index, 0);
@@ -53,7 +57,7 @@ awaitable<outcome> look_ups::step(std::span<queue::entry> batch) {
     auto answered = co_await in_.read(index_, std::move(query));
     for (auto& each : batch) {
         each.reply = std::optional<row>();
-        if (!answered) each.reply = answered.error();
+        if (!answered) each.reply = blob_error(answered.error());
     }
     if (!answered) {
         co_return is_of_the_data(answered.error()) ? outcome::untouched : outcome::committed;

@@ -1,6 +1,7 @@
 #include "engines/postgres/postgres_bulk.hpp"
 
 #include "engines/postgres/chunk_source.hpp"
+#include "engines/postgres/sql_error.hpp"
 #include "engines/postgres/stored_row.hpp"
 
 #include <utility>
@@ -98,6 +99,7 @@ awaitable<result<postgres_bulk::sums_ptr>> postgres_bulk::sums_of(extent stored)
         with.add(signed_of(container));
         segment query(read_sums, std::move(with));
         auto answered = co_await in_.read(container, std::move(query));
+        if (!answered && is_damage(answered.error())) co_return error_code(errc::corrupt);
         if (!answered) co_return answered.error();
         const rows& found = answered->at(0);
         if (found.is_null(0, 0)) co_return error_code(errc::absent);

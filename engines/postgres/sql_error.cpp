@@ -78,7 +78,6 @@ const boost::system::error_category& category() noexcept {
 
 error_code sql_error(std::string_view sqlstate) noexcept {
     if (sqlstate == "53100") return errc::no_space;
-    if (sqlstate == "XX001" || sqlstate == "XX002") return errc::corrupt;
     const int value = packed(sqlstate);
     return error_code(value < 0 ? packed(internal_error) : value, category());
 }
@@ -97,7 +96,11 @@ bool is_connection_gone(const error_code& ec) noexcept {
 
 bool is_of_the_data(const error_code& ec) noexcept {
     if (ec == failure::retryable) return false;
-    return is_ours(ec) || ec == errc::no_space || ec == errc::too_large || ec == errc::corrupt;
+    return is_ours(ec) || ec == errc::no_space || ec == errc::too_large;
+}
+
+bool is_damage(const error_code& ec) noexcept {
+    return is_ours(ec) && is_one_of(ec.value(), {"XX001", "XX002", "42704"});
 }
 
 bool is_too_many_connections(const error_code& ec) noexcept { return ec == sql_error("53300"); }

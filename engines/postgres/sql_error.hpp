@@ -13,8 +13,7 @@ namespace cairn::postgres {
 
 const boost::system::error_category& category() noexcept;
 
-// Of an SQLSTATE such as "23505"; "XX000" for what is none. A full disk (53100) is errc::no_space,
-// stored data that the server cannot read (XX001, XX002) errc::corrupt.
+// Of an SQLSTATE such as "23505"; "XX000" for what is none. A full disk (53100) is errc::no_space.
 error_code sql_error(std::string_view sqlstate) noexcept;
 
 // The five characters; empty for an error of another category.
@@ -30,6 +29,10 @@ bool is_connection_gone(const error_code& ec) noexcept;
 
 // One of the requests that were sent together may be at fault: alone, the others may succeed.
 bool is_of_the_data(const error_code& ec) noexcept;
+
+// Of a statement that reads: the server cannot read what it stores (XX001, XX002), or a large object
+// is gone (42704).
+bool is_damage(const error_code& ec) noexcept;
 
 // 53300: the server has no room for another connection.
 bool is_too_many_connections(const error_code& ec) noexcept;

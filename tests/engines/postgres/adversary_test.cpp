@@ -241,5 +241,16 @@ TEST_CASE("postgres look-ups: a value that the server cannot read spoils nobody 
     }
 }
 
+TEST_CASE("postgres: bytes that the server lost are found to be, and not an error for ever") {
+    shared_database on;
+    member owner(on.threads, on.url(), chunk_place::large_object);
+    const auto written = owner.write(600'000, 1);
+    REQUIRE(owner.publish(*written, 600'000, 1).value().changed);
+    on.sql("SELECT lo_unlink(oid) FROM pg_largeobject_metadata");
+    const byte_range whole{0, 600'000};
+    auto opened = on.threads.run(owner.bytes->read(written->stored(), whole));
+    CHECK(on.threads.run((*opened)->next()).error() == errc::corrupt);
+}
+
 }  // namespace
 }  // namespace cairn::postgres
