@@ -8,7 +8,8 @@
 namespace cairn::postgres {
 namespace {
 
-constexpr int reads_max = 5;
+// A storm of lost connections must not cut a stream short that a little patience would have saved.
+constexpr int reads_max = 20;
 
 }  // namespace
 
