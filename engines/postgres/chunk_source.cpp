@@ -10,8 +10,8 @@
 namespace cairn::postgres {
 namespace {
 
-// A value as it is costs the server one copy. One more, for substring(), made it 10 times slower: its
-// allocator then gave the memory back and took it anew for each row.
+// A value as it is costs the server one copy. One more, for substring(), made it 10 times slower:
+// its allocator then gave the memory back and took it anew for each row.
 constexpr statement read_chunk{
     "read_chunk",
     "SELECT CASE WHEN object IS NULL THEN bytes ELSE lo_get(object, part * 262144, 262144) END"

@@ -30,8 +30,8 @@ bool is_connection_gone(const error_code& ec) noexcept;
 // One of the requests that were sent together may be at fault: alone, the others may succeed.
 bool is_of_the_data(const error_code& ec) noexcept;
 
-// Of a statement that reads: the server cannot read what it stores (XX001, XX002), or a large object
-// is gone (42704).
+// Of a statement that reads: the server cannot read what it stores (XX001, XX002), or a large
+// object is gone (42704).
 bool is_damage(const error_code& ec) noexcept;
 
 // 53300: the server has no room for another connection.
