@@ -14,7 +14,9 @@ constexpr int reads_max = 20;
 }  // namespace
 
 database::database(server_url server, session_needs needs)
-    : server_(std::move(server)), needs_(needs) {}
+    : server_(std::move(server)), needs_(needs) {
+    needs_.own_session = server_.prepare();
+}
 
 awaitable<result<std::unique_ptr<database>>> database::open(runtime& threads,
                                                             server_url server,

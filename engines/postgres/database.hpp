@@ -71,7 +71,7 @@ private:
     awaitable<result<void>> greet_lane(greeting& fresh, lane& of);
 
     const server_url server_;
-    const session_needs needs_;
+    session_needs needs_;
     boot_record record_;
     std::atomic<bool> weak_{false};
     std::vector<std::unique_ptr<lane>> lanes_;

@@ -150,11 +150,12 @@ END $$)sql",
 
     // The first statement of every write transaction (SAFETY.md R1.5). Locks the lane's row, so
     // that whoever raises the generation waits for this transaction, and fails if it was raised.
-    // Writes the transaction's own durability, because a pooler may hand us any session.
+    // Sets what the transaction rests on itself, because a pooler may hand us any session.
     R"sql(CREATE FUNCTION cairn.begin_batch(my_boot bigint, my_lane bigint, my_generation bigint,
     must_flush boolean, must_replicate boolean) RETURNS void LANGUAGE plpgsql AS $$
 BEGIN
     PERFORM set_config('synchronous_commit', CASE WHEN must_flush THEN 'on' ELSE 'off' END, true);
+    PERFORM set_config('lock_timeout', '10s', true);
     IF must_replicate AND current_setting('synchronous_standby_names') = '' THEN
         RAISE EXCEPTION 'synchronous_standby_names is empty: nothing would be replicated'
             USING ERRCODE = 'CA003';
@@ -172,6 +173,7 @@ END $$)sql",
     // may then be given its number, and with it its containers.
     R"sql(CREATE FUNCTION cairn.claim_lane(my_boot bigint, my_lane bigint) RETURNS bigint
     LANGUAGE sql AS $$
+    SELECT set_config('lock_timeout', '10s', true);
     UPDATE cairn.meta SET boot = my_boot WHERE boot < my_boot;
     INSERT INTO cairn.totals(boot, lane, used_at) VALUES (my_boot, my_lane, cairn.now_us())
     ON CONFLICT (boot, lane) DO UPDATE SET generation = cairn.totals.generation + 1,

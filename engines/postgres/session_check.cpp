@@ -50,11 +50,12 @@ result<void> judge(const server_traits& server, session_needs needs) {
 }  // namespace
 
 awaitable<result<server_traits>> check_session(greeting& fresh, session_needs needs) {
-    segment work(set_session);
-    work.add(use_lz4).add(read_settings);
+    segment work;
+    if (needs.own_session) work.add(set_session).add(use_lz4);
+    work.add(read_settings);
     auto told = co_await fresh.run(std::move(work));
     if (!told) co_return told.error();
-    const rows& settings = told->at(2);
+    const rows& settings = told->back();
     server_traits server;
     server.version = settings.integer(0, 0);
     server.fsync = settings.boolean(0, 1);

@@ -22,10 +22,13 @@ struct server_traits {
 struct session_needs {
     bool replicated = false;
     bool allow_weak_storage = false;
+    // False behind a pooler: what is set for a session would meet other clients there.
+    bool own_session = true;
 };
 
-// Reads the settings and sets those of the session. errc::weak_storage when they are weaker than
-// what is needed, errc::unsupported for a server before 15; the log says what a person can do.
+// Reads the server's settings, and sets those of a session of our own. errc::weak_storage when they
+// are weaker than what is needed, errc::unsupported for a server before 15; the log says what a
+// person can do.
 awaitable<result<server_traits>> check_session(greeting& fresh, session_needs needs);
 
 }  // namespace cairn::postgres
