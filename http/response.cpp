@@ -63,6 +63,7 @@ std::string_view reason_phrase(int status) noexcept {
 void response::start(int status) {
     status_ = status;
     closes_ = false;
+    open_ended_ = false;
     fields_.clear();
     body_bytes_ = 0;
     text_.clear();
@@ -88,12 +89,19 @@ void response::stream(std::unique_ptr<source> body, std::uint64_t size_bytes) {
     body_bytes_ = size_bytes;
 }
 
+void response::stream_to_end(std::unique_ptr<source> body) {
+    stream_ = std::move(body);
+    open_ended_ = true;
+}
+
 void response::write_head(std::string& out, const head_frame& frame) const {
     out.assign("HTTP/1.1 ");
     out.append(fmt::format_int(status_).c_str()).append(" ");
     out.append(reason_phrase(status_)).append("\r\n");
     out.append(date_line());
-    if (has_length(status_)) {
+    if (frame.chunked) {
+        out.append("Transfer-Encoding: chunked\r\n");
+    } else if (has_length(status_) && !open_ended_) {
         out.append("Content-Length: ").append(fmt::format_int(body_bytes_).c_str()).append("\r\n");
     }
     if (!frame.keep) {

@@ -20,6 +20,7 @@ std::string_view reason_phrase(int status) noexcept;
 struct head_frame {
     bool keep = true;          // what happens to the connection afterwards
     bool say_keep = false;     // HTTP/1.0: the client has to be told
+    bool chunked = false;      // how a body of unknown length goes out; else the close ends it
     std::string_view lines{};  // further fields, each with its CRLF
 };
 
@@ -36,9 +37,12 @@ public:
     // Lines that are complete already, each with its CRLF.
     void raw_fields(std::string_view lines) { fields_ += lines; }
 
-    // The body is one of: nothing, a text, or a source that gives exactly `size_bytes`.
+    // The body is one of: nothing, a text, a source that gives exactly `size_bytes`,
+    // or a source that says by its end how long it was.
     void text(std::string_view content_type, std::string text);
     void stream(std::unique_ptr<source> body, std::uint64_t size_bytes);
+    void stream_to_end(std::unique_ptr<source> body);
+    bool is_open_ended() const noexcept { return open_ended_; }
     // HEAD of a blob: its length without its bytes.
     void length_only(std::uint64_t size_bytes) noexcept { body_bytes_ = size_bytes; }
 
@@ -57,6 +61,7 @@ public:
 private:
     int status_ = 0;
     bool closes_ = false;
+    bool open_ended_ = false;
     std::string fields_;
     std::uint64_t body_bytes_ = 0;
     std::string text_;

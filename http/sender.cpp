@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <boost/asio/post.hpp>
 #include <boost/asio/use_awaitable.hpp>
+#include <fmt/format.h>
 #include <utility>
 
 namespace cairn {
@@ -41,6 +42,11 @@ awaitable<result<void>> sender::prepare(response& answer) {
 
 awaitable<result<void>> sender::send(response& answer, head_frame frame, bool head_only) {
     answer.write_head(head_, frame);
+    if (answer.is_open_ended()) {
+        auto ended = co_await send_to_end(*answer.stream_body(), frame.chunked);
+        answer.release();
+        co_return ended;
+    }
     const byte_view head = as_bytes(head_);
     const buffer first = std::exchange(first_, {});
     source* const body = head_only ? nullptr : answer.stream_body();
@@ -77,6 +83,31 @@ awaitable<result<void>> sender::send(response& answer, head_frame frame, bool he
     }
     answer.release();
     co_return done;
+}
+
+// A chunk's size goes out in one piece with what precedes it: the head, or the line break of the
+// chunk before.
+awaitable<result<void>> sender::send_to_end(source& body, bool chunked) {
+    std::uint64_t since_turn = 0;
+    buffer window = std::exchange(first_, {});
+    for (;;) {
+        const bool more = !window.empty();
+        if (chunked) head_ += more ? fmt::format("{:x}\r\n", window.size()) : "0\r\n\r\n";
+        const byte_view before = as_bytes(head_);
+        auto written = co_await to_.write(before, window.view(), settings_.stall_time, more);
+        if (!written) co_return written.error();
+        sent_bytes_ += head_.size() + window.size();
+        since_turn += window.size();
+        if (!more) co_return result<void>();
+        head_ = chunked ? "\r\n" : "";
+        if (since_turn >= turn_bytes) {
+            since_turn = 0;
+            co_await asio::post(asio::use_awaitable_t<executor>());
+        }
+        auto next = co_await body.next();
+        if (!next) co_return next.error();
+        window = std::move(*next);
+    }
 }
 
 awaitable<result<void>> sender::send_windows(source& body, std::uint64_t size_bytes) {

@@ -1,5 +1,5 @@
 // Sends answers: head and small body in one call, file ranges by sendfile, everything else window
-// by window.
+// by window, in chunks where the length is not known.
 //
 // One for each connection, on its thread. An error means that the connection can only be closed:
 // the head may be out and the body short of its Content-Length, which is how the client learns of
@@ -30,6 +30,7 @@ public:
     std::uint64_t sent_bytes() const noexcept { return sent_bytes_; }
 
 private:
+    awaitable<result<void>> send_to_end(source& body, bool chunked);
     awaitable<result<void>> send_windows(source& body, std::uint64_t size_bytes);
     awaitable<result<void>> send_file(file_range range);
     awaitable<result<void>> send_cold(file_range range, std::size_t size_bytes);

@@ -121,7 +121,9 @@ awaitable<session::fate> session::serve_request() {
     if (!settled) settled = co_await body.discard(unwanted_bytes_max, server_.settings.window_time);
 
     head_frame frame;
-    frame.keep = settled && head_.keeps_alive() && !draining_;
+    frame.chunked = answer_.is_open_ended() && !head_.is_http_1_0();
+    const bool has_end = !answer_.is_open_ended() || frame.chunked;
+    frame.keep = settled && has_end && head_.keeps_alive() && !draining_;
     frame.say_keep = frame.keep && head_.is_http_1_0();
     frame.lines = server_.rules.cors_fields(head_);
     const auto sent = co_await sender_.send(answer_, frame, head_only);

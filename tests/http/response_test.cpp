@@ -11,7 +11,7 @@ namespace {
 
 std::string head_of(const response& answer, bool keep = true, bool say_keep = false) {
     std::string head = "what was there before";
-    answer.write_head(head, {keep, say_keep, {}});
+    answer.write_head(head, {keep, say_keep, false, {}});
     return head;
 }
 
