@@ -47,7 +47,7 @@ inline std::unique_ptr<store> open_served_store(runtime& threads) {
     postgres_server& server = postgres_server::shared();
     store_options options;
     options.catalog = server.url(server.fresh_database());
-    return std::move(threads.run(open_store(threads, options)).value());
+    return threads.run(open_store(threads, options)).value();
 }
 
 class served {
