@@ -19,6 +19,7 @@ body_source::body_source(const request_head& head,
       chunked_(head.framing() == body_framing::chunked),
       awaits_continue_(false),
       left_(head.content_length()),
+      bytes_max_(settings.blob_bytes_max),
       progress_(settings.body_period, settings.body_rate_min) {
     if (head.framing() == body_framing::none || head.is_http_1_0()) return;
     const auto expectation = head.find(field_name::expect);
@@ -118,7 +119,7 @@ awaitable<result<std::size_t>> body_source::fill(mutable_byte_view window) {
     deadline until = deadline::max();
     for (;;) {
         if (auto taken = take_received(window, filled); !taken) co_return taken.error();
-        if (count_ > settings_.blob_bytes_max) co_return error_code(errc::too_large);
+        if (count_ > bytes_max_) co_return error_code(errc::too_large);
         if (finished() || filled == window.size()) co_return filled;
         if (until == deadline::max()) {
             until = std::chrono::steady_clock::now() + settings_.window_time;

@@ -33,8 +33,11 @@ public:
 
     std::optional<std::uint64_t> size() const override;
 
+    // For bodies that are not one blob: their limit, instead of blob_bytes_max. Before next().
+    void limit_to(std::uint64_t bytes_max) noexcept { bytes_max_ = bytes_max; }
+
     // errc::short_body when the client ends early, errc::malformed for bad framing, errc::too_large
-    // over blob_bytes_max, errc::timed_out when it comes too slowly, or the socket's error.
+    // over the limit, errc::timed_out when it comes too slowly, or the socket's error.
     awaitable<result<buffer>> next() override;
 
     // Drops up to `limit_bytes`, for at most `time`; true when that was all of it.
@@ -68,6 +71,7 @@ private:
     bool lost_ = false;
     std::uint64_t left_;  // of a body of known length
     std::uint64_t count_ = 0;
+    std::uint64_t bytes_max_;
     chunked_decoder decoder_;
     progress_meter progress_;
     semaphore::permit held_;  // for the window that next() gave last

@@ -4,6 +4,8 @@
 #include "http/digest_fields.hpp"
 #include "http/problem.hpp"
 
+#include <algorithm>
+
 namespace cairn {
 
 void exchange::refuse(int status, std::string_view type, std::string_view detail) {
@@ -14,6 +16,15 @@ void exchange::refuse(const error_code& ec) {
     const problem_kind kind = problem_of(ec);
     const bool ours = ec.category() == cairn_category();
     refuse(kind.status, kind.type, ours ? ec.message() : std::string("the storage failed"));
+}
+
+bool exchange::budget_is_left() {
+    const std::uint64_t length =
+        request.framing() == body_framing::chunked ? window_bytes : request.content_length();
+    const std::uint64_t needed = std::min<std::uint64_t>(length, window_bytes);
+    if (server.body_budget.available() >= needed) return true;
+    refuse(503, "overloaded", "too many bodies at once");
+    return false;
 }
 
 void exchange::begin_blob(int status, const blob_id& blob) {

@@ -28,6 +28,10 @@ struct exchange {
     // With the status and type that HTTP has for the error; foreign messages stay here.
     void refuse(const error_code& ec);
 
+    // Overload is told early: a body that could not have a window now is not begun. False when the
+    // request is answered so.
+    bool budget_is_left();
+
     // Begins an answer about a blob that is there.
     void begin_blob(int status, const blob_id& blob);
 

@@ -76,6 +76,7 @@ field_name name_of(beast::http::field known, std::string_view text) noexcept {
         case beast::http::field::content_encoding: return field_name::content_encoding;
         case beast::http::field::content_length: return field_name::content_length;
         case beast::http::field::content_range: return field_name::content_range;
+        case beast::http::field::content_type: return field_name::content_type;
         case beast::http::field::expect: return field_name::expect;
         case beast::http::field::host: return field_name::host;
         case beast::http::field::if_match: return field_name::if_match;

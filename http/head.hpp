@@ -56,6 +56,7 @@ enum class field_name : std::uint8_t {
     content_encoding,
     content_length,
     content_range,
+    content_type,
     expect,
     host,
     if_match,

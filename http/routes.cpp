@@ -51,6 +51,16 @@ awaitable<void> route_blob(exchange& x, std::string_view name) {
     }
 }
 
+using batch_route = awaitable<void> (*)(exchange&);
+
+// The route of a verb that stands where an id could; null when the name is none.
+batch_route batch_route_of(std::string_view name) noexcept {
+    if (name == "stat") return stat_blobs;
+    if (name == "read") return read_blobs;
+    if (name == "write") return write_blobs;
+    return nullptr;
+}
+
 awaitable<void> route_blobs(exchange& x) {
     if (is_read(x.request.method())) return list_blobs(x);
     if (x.request.method() == http_method::post) return post_blob(x);
@@ -90,7 +100,12 @@ awaitable<void> route(exchange& x) {
     if (x.server.store.load(std::memory_order_acquire) == nullptr) {
         return refused(x, 503, "starting", "the store is being opened");
     }
-    return rest.empty() ? route_blobs(x) : route_blob(x, rest.substr(1));
+    if (rest.empty()) return route_blobs(x);
+    const std::string_view name = rest.substr(1);
+    const batch_route batch = batch_route_of(name);
+    if (batch == nullptr) return route_blob(x, name);
+    if (x.request.method() == http_method::post) return batch(x);
+    return tell_methods(x, "POST, OPTIONS");
 }
 
 }  // namespace cairn

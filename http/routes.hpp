@@ -17,6 +17,11 @@ awaitable<void> post_blob(exchange& x);
 awaitable<void> delete_blob(exchange& x, blob_id id);
 awaitable<void> list_blobs(exchange& x);
 
+// Many blobs in one request.
+awaitable<void> stat_blobs(exchange& x);
+awaitable<void> read_blobs(exchange& x);
+awaitable<void> write_blobs(exchange& x);
+
 void get_health(exchange& x);
 awaitable<void> get_readiness(exchange& x);
 awaitable<void> get_status(exchange& x);

@@ -39,12 +39,14 @@ struct server_context {
         : settings(std::move(with)),
           rules(settings, address),
           body_budget(settings.body_bytes),
+          batch_budget(settings.batch_bytes),
           registry(counters),
           metrics(counters) {}
 
     const http_settings settings;
     const access_rules rules;
     semaphore body_budget;
+    semaphore batch_budget;  // taken without waiting, by nobody who could not do without
     cairn::metrics& registry;
     http_metrics metrics;
     // Null until the store is open: then only /healthz and /status answer.

@@ -18,6 +18,9 @@ struct http_settings {
     std::uint64_t blob_bytes_max = std::uint64_t{1} << 40;
     // All windows of all bodies together; a request that finds it used up is answered 503 early.
     std::uint64_t body_bytes = 128 << 20;
+    // What all batches together may hold in memory; one that finds it used up takes its blobs one
+    // after another.
+    std::uint64_t batch_bytes = 64 << 20;
     std::size_t connections_max = 10'000;  // one more is answered 503 and closed
 
     std::chrono::milliseconds head_time{10'000};   // for a head in total, from its first byte

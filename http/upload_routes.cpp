@@ -3,7 +3,6 @@
 #include "http/digest_fields.hpp"
 #include "http/routes.hpp"
 
-#include <algorithm>
 #include <fmt/format.h>
 #include <optional>
 #include <string>
@@ -65,18 +64,8 @@ bool read_claims(exchange& x, std::optional<blob_id>& claim) {
     return true;
 }
 
-// Overload is told early: a body that could not have a window now is not begun.
-bool budget_is_left(exchange& x) {
-    const std::uint64_t length =
-        x.request.framing() == body_framing::chunked ? window_bytes : x.request.content_length();
-    const std::uint64_t needed = std::min<std::uint64_t>(length, window_bytes);
-    if (x.server.body_budget.available() >= needed) return true;
-    x.refuse(503, "overloaded", "too many bodies at once");
-    return false;
-}
-
 awaitable<void> store_body(exchange& x, std::optional<blob_id> claim) {
-    if (!budget_is_left(x)) co_return;
+    if (!x.budget_is_left()) co_return;
     const auto stored = co_await x.store().put(x.body, claim);
     if (!stored) co_return x.refuse(stored.error());
     answer_receipt(x, *stored);
