@@ -176,7 +176,8 @@ std::string read_to_end(served& here, const std::vector<blob_id>& ids) {
     http_client client = here.connect();
     const std::string body = raw(ids);
     client.send_raw(
-        fmt::format("POST /blobs/read HTTP/1.0\r\nContent-Type: {}\r\nContent-Length: {}\r\n\r\n{}",
+        fmt::format("POST /blobs/read HTTP/1.0\r\nConnection: keep-alive\r\nContent-Type: "
+                    "{}\r\nContent-Length: {}\r\n\r\n{}",
                     ids_type, body.size(), body));
     const http_response answer = client.receive();
     CHECK(answer.status == 200);
