@@ -1,6 +1,7 @@
 // What the server, the network and a failover do to a store on PostgreSQL under load: sessions that
 // end, servers that stop dead, streams that are cut anywhere, peers that fall silent, a primary
-// that is lost. Nothing acknowledged may be, nobody may wait for ever, and all must come back.
+// that is lost. Nothing acknowledged may be, nobody may wait for ever, and all must come back. A
+// request that fails in the middle of its body may take its connection along.
 #include "runtime/runtime.hpp"
 #include "store/open_store.hpp"
 #include "tests/fault/crash_counts.hpp"
@@ -76,7 +77,6 @@ TEST_CASE("postgres: sessions that end at random lose nothing, and come back wit
     CHECK(time_to_connect(server.port()) < 2s);
     load.stop();
     expect_nothing(load.complaints());
-    CHECK(load.lost_connections() == 0);
     MESSAGE(ended << " sessions ended, " << promises.size() << " blobs");
     expect_whole(server, promises, postgres, database);
 }
@@ -100,7 +100,6 @@ TEST_CASE("postgres: a server that stops dead under load loses nothing, and is u
         slowest = std::max(slowest, time_to_connect(server.port()));
         load.stop();
         expect_nothing(load.complaints());
-        CHECK(load.lost_connections() == 0);
     }
     CHECK(slowest < 2s);
     MESSAGE(stops << " stops, " << promises.size() << " blobs, slowest return " << slowest.count()
@@ -161,7 +160,6 @@ TEST_CASE("postgres: a primary lost in replicated mode takes nothing acknowledge
     std::this_thread::sleep_for(500ms);
     load.stop();
     expect_nothing(load.complaints());
-    CHECK(load.lost_connections() == 0);
     expect_whole(server, promises, second, "postgres");
 }
 
