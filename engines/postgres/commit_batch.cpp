@@ -127,13 +127,8 @@ bool commit_batch::removes() const {
 }
 
 void commit_batch::add_to(segment& work) const {
-    const auto is_opening = [this](std::size_t i) {
-        return std::holds_alternative<open_segment>(entries_[i].request);
-    };
-    const auto rest = std::ranges::find_if_not(singles_, is_opening);
-    std::for_each(singles_.begin(), rest, [&](std::size_t i) { add_single(work, i); });
     if (!many_.empty()) add_many(work);
-    std::for_each(rest, singles_.end(), [&](std::size_t i) { add_single(work, i); });
+    for (const std::size_t i : singles_) add_single(work, i);
     if (!removes()) return;
     const operation_id first(boot_, lane_, 0, 0), mine(boot_, lane_, number_, 0);
     parameters with;
@@ -142,15 +137,9 @@ void commit_batch::add_to(segment& work) const {
 }
 
 void commit_batch::read(const answers& done) {
-    const bool has_many = !many_.empty();
     std::size_t at = 0;
-    bool many_read = !has_many;
-    for (const std::size_t i : singles_) {
-        const bool is_opening = std::holds_alternative<open_segment>(entries_[i].request);
-        if (!is_opening && !std::exchange(many_read, true)) read_many(done[at++]);
-        read_single(done[at++], i);
-    }
-    if (!many_read) read_many(done[at]);
+    if (!many_.empty()) read_many(done[at++]);
+    for (const std::size_t i : singles_) read_single(done[at++], i);
 }
 
 void commit_batch::add_undecided_to(segment& work) const {
