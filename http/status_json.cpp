@@ -8,6 +8,19 @@
 #include <vector>
 
 namespace cairn {
+namespace {
+
+std::vector<status_detail> parse_details(const boost::json::value* engine) {
+    std::vector<status_detail> details;
+    if (engine == nullptr || !engine->is_object()) return details;
+    for (const auto& [name, value] : engine->get_object()) {
+        if (value.is_int64()) details.push_back({name, value.get_int64()});
+        if (value.is_string()) details.push_back({name, std::string(value.get_string())});
+    }
+    return details;
+}
+
+}  // namespace
 
 void add_status(boost::json::object& out, const store_status& status) {
     out["catalog"] = status.catalog;
@@ -28,20 +41,6 @@ void add_status(boost::json::object& out, const store_status& status) {
         std::visit([&](const auto& value) { details[each.name] = value; }, each.value);
     }
 }
-
-namespace {
-
-std::vector<status_detail> parse_details(const boost::json::value* engine) {
-    std::vector<status_detail> details;
-    if (engine == nullptr || !engine->is_object()) return details;
-    for (const auto& [name, value] : engine->get_object()) {
-        if (value.is_int64()) details.push_back({name, value.get_int64()});
-        if (value.is_string()) details.push_back({name, std::string(value.get_string())});
-    }
-    return details;
-}
-
-}  // namespace
 
 std::string status_json(const store_status& status) {
     boost::json::object out;

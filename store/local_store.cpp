@@ -292,7 +292,7 @@ awaitable<result<local_store::row_ptr>> local_store::look_up_fresh(blob_id id) {
     co_return fresh;
 }
 
-// True when the blob is quarantined now, by this call or before.
+// True when this call quarantined it.
 awaitable<result<bool>> local_store::suspect(row_ptr bad, std::string reason) {
     const row_cache::leaving leaving(cache_, bad->id);
     const change suspicion = quarantine_blob{bad->id, bad->where, reason};

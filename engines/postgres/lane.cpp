@@ -1,6 +1,7 @@
 #include "engines/postgres/lane.hpp"
 
 #include "engines/postgres/sql_error.hpp"
+#include "engines/postgres/stored_row.hpp"
 #include "runtime/deadline.hpp"
 
 #include <random>
@@ -15,8 +16,6 @@ constexpr statement begin_batch{"begin_batch",
 constexpr statement claim_lane{"claim_lane", "SELECT cairn.claim_lane($1::bigint, $2::bigint)"};
 
 constexpr int runs_max = 20;
-
-std::int64_t signed_of(std::uint64_t value) noexcept { return static_cast<std::int64_t>(value); }
 
 segment claim_of(std::uint64_t boot, std::uint64_t number) {
     parameters lane;

@@ -20,7 +20,7 @@ namespace cairn {
 
 class postgres_catalog final : public catalog {
 public:
-    // Both outlive it.
+    // Both outlive it. close() closes `in` as well, so what else uses that is closed before.
     postgres_catalog(postgres::database& in, fail_stop& stop);
     ~postgres_catalog() override;
 

@@ -6,7 +6,7 @@
 //     cairn.prepare            `false` behind a pooler that hands each transaction to another
 //                              session: statements are then sent with their text every time
 //     cairn.read_connections   connections of a process for look-ups and reads (default 2)
-//     cairn.write_connections  and for changes (default 2)
+//     cairn.write_connections  and to write: one for commits, the others for bytes (default 2)
 //
 // Holds secrets: only redacted() may be shown. A value.
 #pragma once

@@ -11,8 +11,9 @@ namespace cairn::program {
 namespace {
 
 void print(const store_status& status) {
-    const auto line = [](const char* name, const std::string& value) {
-        std::printf("%-24s %s\n", name, value.c_str());
+    const int width = status.details.empty() ? 12 : 24;  // engines have longer names
+    const auto line = [width](const char* name, const std::string& value) {
+        std::printf("%-*s %s\n", width, name, value.c_str());
     };
     line("catalog", status.catalog);
     line("bulk", status.bulk);
