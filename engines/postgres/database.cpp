@@ -52,6 +52,8 @@ awaitable<result<void>> database::start(runtime& threads) {
         const executor home = threads.next().get_executor();
         if (i == 0) commits_home_ = home;
         fresh_lane.use(co_await connect(threads, home, hello));
+        auto ready = co_await fresh_lane.ready();
+        if (!ready) co_return ready.error();
     }
     co_return result<void>();
 }

@@ -27,9 +27,10 @@ namespace cairn::postgres {
 
 class database {
 public:
-    // Connects, makes or updates the schema and raises the boot. `threads` outlives it. Errors:
-    // errc::unavailable when no server of the URL answers in time, those of check_session() and
-    // open_schema(), and the server's own (a wrong password, a missing right); logged.
+    // Connects, makes or updates the schema, raises the boot and claims its lanes. `threads`
+    // outlives it. Errors: errc::unavailable when no server of the URL answers in time, those of
+    // check_session() and open_schema(), and the server's own (a wrong password, a missing right);
+    // logged.
     static awaitable<result<std::unique_ptr<database>>> open(runtime& threads,
                                                              server_url server,
                                                              session_needs needs);

@@ -42,6 +42,13 @@ awaitable<result<void>> lane::claim(greeting& fresh) {
     co_return result<void>();
 }
 
+awaitable<result<void>> lane::ready() {
+    segment nothing(statement{nullptr, "SELECT 1"});
+    auto answered = co_await link_->run(std::move(nothing));
+    if (!answered) co_return answered.error();
+    co_return result<void>();
+}
+
 // The connection lives, and still its generation has ended: the row was unused for so long that it
 // was folded away. Unless a new connection has claimed meanwhile.
 awaitable<result<void>> lane::claim_again(std::int64_t lost) {

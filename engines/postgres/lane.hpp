@@ -43,6 +43,9 @@ public:
     awaitable<result<void>> claim(greeting& fresh);
     void use(std::unique_ptr<link> over) noexcept { link_ = std::move(over); }
 
+    // Returns once the connection is up and has its generation; the errors of link::run().
+    awaitable<result<void>> ready();
+
     std::uint64_t boot() const noexcept { return boot_; }
     std::uint64_t number() const noexcept { return number_; }
     link& connection() noexcept { return *link_; }
