@@ -6,6 +6,7 @@
 #include "tests/engines/postgres/member.hpp"
 #include "tests/support/results.hpp"
 
+#include <algorithm>
 #include <boost/asio/this_coro.hpp>
 #include <doctest/doctest.h>
 #include <fmt/core.h>
@@ -84,6 +85,40 @@ TEST_CASE("postgres batches: a removal that runs again still says that it remove
     batch.read(again.value());
     CHECK(entries[0].reply.value().changed);
     CHECK_FALSE(entries[1].reply.value().changed);
+}
+
+// The statements of a batch with the ids that they lock, as it would be sent.
+std::vector<std::string> locks_of(std::vector<change> changes) {
+    std::vector<commit_batch::entry> entries;
+    for (change& each : changes) entries.push_back({.request = std::move(each)});
+    const std::vector<std::optional<buffer>> none(entries.size());
+    const commit_batch batch({1, 0, 1}, entries, none);
+    segment work;
+    batch.add_to(work);
+    std::vector<std::string> locks;
+    for (const segment::step& each : work.steps()) {
+        const std::string name = each.what.name;
+        const std::size_t id_place = name == "put_many" || name == "forget_operations" ? 0 : 2;
+        locks.push_back(name + " " + to_hex(each.with.bytes(id_place)));
+    }
+    return locks;
+}
+
+TEST_CASE("postgres batches: rows are locked in one order, whatever the order of arrival") {
+    std::vector<change> changes;
+    for (std::uint64_t seed = 0; seed < 8; ++seed) {
+        changes.push_back(small_put(seed));
+        changes.push_back(remove_blob{small_put(100 + seed).id});
+        put_blob large = small_put(200 + seed);
+        large.value = test::random_body(50'000, seed);
+        changes.push_back(large);
+    }
+    const std::vector<std::string> locks = locks_of(changes);
+    std::mt19937_64 random(1);
+    for (int i = 0; i < 20; ++i) {
+        std::ranges::shuffle(changes, random);
+        CHECK(locks_of(changes) == locks);
+    }
 }
 
 TEST_CASE("postgres batches: operations are forgotten by the lane's next removal") {
