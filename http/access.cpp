@@ -4,6 +4,7 @@
 #include "runtime/awaitable.hpp"
 #include "runtime/error.hpp"
 
+#include <algorithm>
 #include <boost/asio/ip/address.hpp>
 
 namespace cairn {
@@ -16,6 +17,20 @@ std::string_view host_name(std::string_view host) noexcept {
         return end == std::string_view::npos ? std::string_view() : host.substr(1, end - 1);
     }
     return host.substr(0, host.find(':'));
+}
+
+// What stands behind `Bearer`; nothing for another scheme.
+std::optional<std::string_view> bearer_token_of(std::string_view credentials) noexcept {
+    constexpr std::string_view scheme = "Bearer";
+    const std::size_t end = std::min(credentials.find(' '), credentials.size());
+    if (!iequals(credentials.substr(0, end), scheme)) return std::nullopt;
+    return trim(credentials.substr(end));
+}
+
+// What supervisors ask, who know no token. They learn no more than that we are here.
+bool is_for_everybody(const request_head& request, const request_target& target) noexcept {
+    return request.method() == http_method::options || target.path == "/healthz" ||
+           target.path == "/readyz";
 }
 
 }  // namespace
@@ -34,6 +49,7 @@ access_rules::access_rules(const http_settings& settings, std::string_view addre
     : address_(address),
       cors_origin_(settings.cors_origin),
       loopback_(is_loopback_address(address)) {
+    if (!settings.token.empty()) token_.emplace(settings.token);
     if (cors_origin_.empty()) return;
     cors_fields_ = "Access-Control-Allow-Origin: " + cors_origin_ +
                    "\r\nAccess-Control-Expose-Headers: Content-Range, Content-Length, ETag, "
@@ -43,23 +59,50 @@ access_rules::access_rules(const http_settings& settings, std::string_view addre
 
 std::optional<access_refusal> access_rules::judge(const request_head& request,
                                                   const request_target& target) const {
+    if (const auto refusal = judge_site(request, target)) return refusal;
+    return judge_token(request, target);
+}
+
+std::optional<access_refusal> access_rules::judge_token(const request_head& request,
+                                                        const request_target& target) const {
+    if (!token_ || is_for_everybody(request, target)) return std::nullopt;
+    const auto credentials = request.find(field_name::authorization);
+    const auto sent = credentials ? bearer_token_of(*credentials) : std::nullopt;
+    if (!sent) {
+        return access_refusal{401, "unauthorized", "this server asks for a bearer token",
+                              "Bearer realm=\"cairn\""};
+    }
+    // Two of them could be judged by one of us and forwarded by another.
+    if (request.count(field_name::authorization) == 1 && token_->accepts(*sent)) {
+        return std::nullopt;
+    }
+    return access_refusal{401, "unauthorized", "this is not the token of this server",
+                          "Bearer realm=\"cairn\", error=\"invalid_token\""};
+}
+
+std::optional<access_refusal> access_rules::judge_site(const request_head& request,
+                                                       const request_target& target) const {
     // Elsewhere names are the business of whoever runs the network.
     if (!loopback_) return std::nullopt;
     const auto field = request.find(field_name::host);
     const std::string_view host = target.authority.value_or(field.value_or(""));
     if ((field || target.authority) && !is_known_host(host)) {
-        return access_refusal{403, "unknown-host",
+        return access_refusal{403,
+                              "unknown-host",
                               "this server is reached as localhost or by the address that it "
-                              "listens on"};
+                              "listens on",
+                              {}};
     }
     const bool reading =
         request.method() == http_method::get || request.method() == http_method::head;
     const auto origin = request.find(field_name::origin);
     if (!reading && origin && request.method() != http_method::options &&
         !is_trusted_origin(*origin, host)) {
-        return access_refusal{403, "cross-site",
+        return access_refusal{403,
+                              "cross-site",
                               "a page of another site may not change anything here; "
-                              "--cors-origin allows one"};
+                              "--cors-origin allows one",
+                              {}};
     }
     return std::nullopt;
 }

@@ -1,9 +1,10 @@
 // Who may do what: the one function that decides about every request before its route sees it.
 //
-// Today it keeps web pages out of a server that only this machine should reach (DNS rebinding,
-// requests across sites) and answers what browsers ask; tokens and scopes belong here as well.
+// It keeps web pages out of a server that only this machine should reach (DNS rebinding, requests
+// across sites), answers what browsers ask, and lets in who brings the token where there is one.
 #pragma once
 
+#include "http/bearer_token.hpp"
 #include "http/head.hpp"
 #include "http/settings.hpp"
 #include "http/target.hpp"
@@ -17,7 +18,8 @@ namespace cairn {
 struct access_refusal {
     int status = 403;
     std::string_view type;
-    std::string_view detail;  // literals
+    std::string_view detail;     // literals
+    std::string_view challenge;  // for WWW-Authenticate, where a token would help
 };
 
 // Immutable, so any thread.
@@ -36,12 +38,18 @@ public:
     std::string_view cors_fields(const request_head& request) const noexcept;
 
     bool is_loopback() const noexcept { return loopback_; }
+    bool asks_for_token() const noexcept { return token_.has_value(); }
 
 private:
+    std::optional<access_refusal> judge_site(const request_head& request,
+                                             const request_target& target) const;
+    std::optional<access_refusal> judge_token(const request_head& request,
+                                              const request_target& target) const;
     bool is_known_host(std::string_view host) const;
     bool is_trusted_origin(std::string_view origin, std::string_view host) const noexcept;
 
     std::string address_;
+    std::optional<token_check> token_;
     std::string cors_origin_;
     std::string cors_fields_;
     bool loopback_;

@@ -8,6 +8,19 @@
 
 namespace cairn {
 
+namespace {
+
+std::string own_fields(const host_port& to, std::string_view token) {
+    std::string fields = fmt::format("Host: {}\r\n", to.text());
+    if (!token.empty()) fields += fmt::format("Authorization: Bearer {}\r\n", token);
+    return fields;
+}
+
+}  // namespace
+
+connection_pool::connection_pool(host_port to, client_settings settings, std::string_view token)
+    : to_(std::move(to)), settings_(settings), own_fields_(own_fields(to_, token)) {}
+
 bool is_stale(const error_code& ec) noexcept {
     return ec == errc::closed || ec == boost::system::errc::connection_reset ||
            ec == boost::system::errc::broken_pipe;
@@ -16,7 +29,7 @@ bool is_stale(const error_code& ec) noexcept {
 std::string connection_pool::head_of(std::string_view method,
                                      std::string_view target,
                                      std::string_view fields) const {
-    return fmt::format("{} {} HTTP/1.1\r\nHost: {}\r\n{}\r\n", method, target, to_.text(), fields);
+    return fmt::format("{} {} HTTP/1.1\r\n{}{}\r\n", method, target, own_fields_, fields);
 }
 
 awaitable<result<connection_pool::taken>> connection_pool::take(bool fresh) {

@@ -11,7 +11,6 @@
 #include <mutex>
 #include <string>
 #include <string_view>
-#include <utility>
 #include <vector>
 
 namespace cairn {
@@ -35,8 +34,8 @@ public:
         bool used_before = false;  // the server may have closed it meanwhile
     };
 
-    connection_pool(host_port to, client_settings settings)
-        : to_(std::move(to)), settings_(settings) {}
+    // With a token, every request brings it.
+    connection_pool(host_port to, client_settings settings, std::string_view token = {});
 
     const host_port& to() const noexcept { return to_; }
 
@@ -60,6 +59,7 @@ private:
 
     const host_port to_;
     const client_settings settings_;
+    const std::string own_fields_;  // of every request, each with its CRLF
     std::mutex mutex_;
     bool closed_ = false;
     std::vector<std::unique_ptr<client_connection>> idle_;

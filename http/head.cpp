@@ -72,6 +72,7 @@ http_method method_of(beast::http::verb verb) noexcept {
 field_name name_of(beast::http::field known, std::string_view text) noexcept {
     switch (known) {
         case beast::http::field::accept: return field_name::accept;
+        case beast::http::field::authorization: return field_name::authorization;
         case beast::http::field::connection: return field_name::connection;
         case beast::http::field::content_encoding: return field_name::content_encoding;
         case beast::http::field::content_length: return field_name::content_length;

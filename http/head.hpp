@@ -51,6 +51,7 @@ enum class http_method { get, head, put, post, del, options, other };
 enum class field_name : std::uint8_t {
     other,
     accept,
+    authorization,
     connection,
     content_digest,
     content_encoding,

@@ -51,7 +51,8 @@ problem_kind problem_of(const error_code& ec) noexcept {
         case errc::closed: return {503, "closing"};
         case errc::stopped: return {503, "stopped"};
         case errc::outcome_unknown: return {503, "outcome-unknown"};
-        case errc::refused: return {503, "upstream-refused"};
+        case errc::refused:
+        case errc::unauthorized: return {503, "upstream-refused"};
         case errc::unavailable:
         case errc::connection_lost: return {503, "unavailable"};
         case errc::unsupported: return {501, "unsupported"};

@@ -39,6 +39,7 @@ error_code error_of(int status, std::string_view type) noexcept {
         if (type == each.type) return each.error;
     }
     switch (status) {
+        case 401: return errc::unauthorized;
         case 404: return errc::absent;
         case 408: return errc::timed_out;
         case 413: return errc::too_large;
@@ -58,8 +59,8 @@ std::string range_field(byte_range range) {
 
 }  // namespace
 
-remote_store::remote_store(host_port server, client_settings settings)
-    : pool_(std::make_shared<connection_pool>(std::move(server), settings)) {}
+remote_store::remote_store(host_port server, client_settings settings, std::string_view token)
+    : pool_(std::make_shared<connection_pool>(std::move(server), settings, token)) {}
 
 remote_store::~remote_store() { pool_->close(); }
 

@@ -5,7 +5,8 @@
 // verifies what is put; a blob that is read whole is verified here against its id, and ends with
 // errc::corrupt when it differs. A part of a blob cannot be verified and is as good as the server
 // and the way to it. Errors: those of the store interface as the server reports them, errc::refused
-// for a refusal without a closer name, and the socket's. Sources keep what they need alive, but not
+// for a refusal without a closer name, errc::unauthorized for a token that is missing or wrong, and
+// the socket's. Sources keep what they need alive, but not
 // past close().
 #pragma once
 
@@ -21,7 +22,10 @@ namespace cairn {
 
 class remote_store final : public store {
 public:
-    explicit remote_store(host_port server, client_settings settings = {});
+    // With a token, every request brings it.
+    explicit remote_store(host_port server,
+                          client_settings settings = {},
+                          std::string_view token = {});
     ~remote_store() override;
 
     awaitable<result<receipt>> put(source& body, std::optional<blob_id> claim) override;

@@ -39,6 +39,7 @@ std::string_view reason_phrase(int status) noexcept {
         case 206: return "Partial Content";
         case 304: return "Not Modified";
         case 400: return "Bad Request";
+        case 401: return "Unauthorized";
         case 403: return "Forbidden";
         case 404: return "Not Found";
         case 405: return "Method Not Allowed";
@@ -112,10 +113,12 @@ void response::write_head(std::string& out, const head_frame& frame) const {
     out.append(fields_).append(frame.lines).append("\r\n");
 }
 
-void add_blob_fields(response& answer, const blob_id& id) {
+void add_blob_fields(response& answer, const blob_id& id, audience who) {
+    answer.raw_fields(who == audience::everybody ? "Cache-Control: public"
+                                                 : "Cache-Control: private");
     answer.raw_fields(
+        ", max-age=31536000, immutable\r\n"
         "Accept-Ranges: bytes\r\n"
-        "Cache-Control: public, max-age=31536000, immutable\r\n"
         "X-Content-Type-Options: nosniff\r\n");
     answer.raw_fields("ETag: \"");
     answer.raw_fields(id.hex());

@@ -68,7 +68,11 @@ private:
     std::unique_ptr<source> stream_;
 };
 
+// Whom a cache on the way may give an answer to: everybody, or only who asked for it, because
+// others may have no token.
+enum class audience { everybody, asker };
+
 // ETag, Repr-Digest and the constant fields of every answer about a blob (HTTP.md section 3).
-void add_blob_fields(response& answer, const blob_id& id);
+void add_blob_fields(response& answer, const blob_id& id, audience who = audience::everybody);
 
 }  // namespace cairn

@@ -25,8 +25,8 @@ awaitable<void> tell_methods(exchange& x, std::string_view methods) {
         if (x.server.rules.allows_page(x.request)) {
             x.answer.field("Access-Control-Allow-Methods", methods);
             x.answer.field("Access-Control-Allow-Headers",
-                           "Content-Type, Range, If-Match, If-None-Match, If-Range, Repr-Digest, "
-                           "Content-Digest, Want-Digest");
+                           "Authorization, Content-Type, Range, If-Match, If-None-Match, If-Range, "
+                           "Repr-Digest, Content-Digest, Want-Digest");
             x.answer.field("Access-Control-Max-Age", "86400");
         }
     } else {
@@ -88,7 +88,9 @@ awaitable<void> route_service(exchange& x) {
 
 awaitable<void> route(exchange& x) {
     if (const auto refusal = x.server.rules.judge(x.request, x.target)) {
-        return refused(x, refusal->status, refusal->type, refusal->detail);
+        x.refuse(refusal->status, refusal->type, refusal->detail);
+        if (!refusal->challenge.empty()) x.answer.field("WWW-Authenticate", refusal->challenge);
+        return answered();
     }
     const std::string_view path = x.target.path;
     if (path == "*" && x.request.method() == http_method::options) {

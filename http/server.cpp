@@ -1,9 +1,11 @@
 #include "http/server.hpp"
 
 #include "http/acceptor.hpp"
+#include "http/bearer_token.hpp"
 #include "http/endpoint.hpp"
 #include "http/shard.hpp"
 #include "runtime/check.hpp"
+#include "runtime/log.hpp"
 
 #include <boost/asio/co_spawn.hpp>
 #include <boost/asio/io_context.hpp>
@@ -32,6 +34,25 @@ tcp::endpoint resolve(const std::string& text) {
     return *found.begin();
 }
 
+void check_access(const http_settings& settings, bool loopback) {
+    const bool has_token = !settings.token.empty();
+    if (has_token && !is_bearer_token(settings.token)) {
+        throw std::invalid_argument("the token is not one of RFC 6750, of 16 characters or more");
+    }
+    if (has_token && settings.allow_anonymous) {
+        throw std::invalid_argument("a token and --allow-anonymous contradict each other");
+    }
+    if (loopback || settings.allow_anonymous) return;
+    if (!has_token) {
+        throw std::invalid_argument(
+            "listen " + settings.listen +
+            ": everybody who reaches this address could read, write and remove blobs; --token-file "
+            "asks them for a token, --allow-anonymous lets them");
+    }
+    log_warn("http", "listen {}: the token travels in clear, whoever sees the network learns it",
+             settings.listen);
+}
+
 void ignore_sigpipe() {
     struct sigaction current {};
     ::sigaction(SIGPIPE, nullptr, &current);
@@ -43,12 +64,7 @@ void ignore_sigpipe() {
 http_server::http_server(runtime& threads, http_settings settings) {
     const tcp::endpoint at = resolve(settings.listen);
     const std::string address = at.address().to_string();
-    if (!is_loopback_address(address) && !settings.allow_anonymous) {
-        throw std::invalid_argument(
-            "listen " + settings.listen +
-            ": everybody who reaches this address could read, write and remove blobs; "
-            "--allow-anonymous allows that");
-    }
+    check_access(settings, is_loopback_address(address));
     ignore_sigpipe();
     context_ = std::make_unique<server_context>(std::move(settings), address, threads.metrics());
     for (std::size_t i = 0; i < threads.size(); ++i) {

@@ -26,8 +26,8 @@ class shard;
 class http_server {
 public:
     // `threads` outlives the server. Throws std::invalid_argument for settings that are refused: an
-    // address that does not parse, or one beyond this machine without allow_anonymous; and
-    // std::system_error when the address cannot be bound.
+    // address that does not parse, one beyond this machine without a token or allow_anonymous, both
+    // of these, or a token that is none; and std::system_error when the address cannot be bound.
     http_server(runtime& threads, http_settings settings);
     ~http_server();
     http_server(const http_server&) = delete;

@@ -13,6 +13,8 @@ struct http_settings {
     // Everybody who reaches the port may read and write: needed where that is not only this
     // machine.
     bool allow_anonymous = false;
+    // What every request must bring but those for /healthz and /readyz (RFC 6750); empty: nothing.
+    std::string token;
     std::string cors_origin;  // whose pages may use the API from a browser: an origin, `*`, or none
 
     std::uint64_t blob_bytes_max = std::uint64_t{1} << 40;

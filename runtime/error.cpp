@@ -31,6 +31,7 @@ const char* text_of(errc e) noexcept {
         case errc::unsupported: return "not supported by this engine";
         case errc::unanswered: return "a request was left without a reply";
         case errc::refused: return "refused by the remote store";
+        case errc::unauthorized: return "the server asks for a token that it was not given";
         case errc::unavailable: return "the database is not available";
         case errc::connection_lost: return "the connection to the database was lost";
     }

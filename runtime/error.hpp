@@ -37,6 +37,7 @@ enum class errc {
     unsupported,      // this engine or build cannot do that
     unanswered,       // a step left an entry without a reply: a programmer's error made visible
     refused,          // a remote store answered with a refusal that has no closer name here
+    unauthorized,     // a remote store asks for a token, or for another one
     unavailable,      // the database is away, and nothing was sent to it
     connection_lost,  // the database went away before it answered: it may have happened
 };

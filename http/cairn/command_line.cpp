@@ -120,10 +120,15 @@ void add_ids(CLI::App& verb, std::vector<blob_id>& ids) {
 }
 
 void add_location(CLI::App& verb, store_location& at) {
+void add_token_file(CLI::App& verb, std::string& file, const std::string& help) {
+    add(verb, "--token-file", file, help)->type_name("FILE");
+}
+
     CLI::Option* server = add(verb, "--server", at.server, "the server to ask")
                               ->type_name("URL")
                               ->default_str("http://127.0.0.1:7480");
     add(verb, "--data", at.data, "a folder to open in place, instead of asking a server")
+    add_token_file(verb, at.token_file, "the file with the token that the server asks for");
         ->type_name("DIR")
         ->excludes(server);
     add(verb, "--catalog", at.catalog, "a PostgreSQL store to open in place: postgresql://...")
@@ -157,6 +162,8 @@ void add_serve(CLI::App& app, serve_options& to) {
     add_flag(verb, "--allow-anonymous", to.http.allow_anonymous,
              "listen beyond this machine although anybody may then read, write and remove");
     add_flag(verb, "--allow-weak-storage", to.store.allow_weak_storage,
+    add_token_file(verb, to.token_file,
+                   "ask every client for the token in this file, which only you may read");
              "accept storage that may lose what it acknowledged (tmpfs, NFS, FUSE)");
     add(verb, "--cors-origin", to.http.cors_origin,
         "whose web pages may use the API: an origin such as https://example.org, or *")
@@ -246,6 +253,7 @@ void add_copy(CLI::App& app, copy_options& to) {
 
 void add_status_verb(CLI::App& app, status_options& to) {
     CLI::App& verb = *app.add_subcommand("status", "show what a store holds and how it is doing");
+    add_token_file(verb, to.token_file, "the file with the token that a server asks for");
     add_location(verb, to.at);
     add_json(verb, to.json);
 }

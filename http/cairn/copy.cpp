@@ -185,6 +185,7 @@ int copy(runtime& threads, const copy_options& options) {
     store_location from = location_of(options.from);
     store_location to = location_of(options.to);
     from.allow_weak_storage = to.allow_weak_storage = options.allow_weak_storage;
+    from.token_file = to.token_file = options.token_file;
     if (is_same_place(from, to)) throw usage_error("--from and --to are the same store");
     if (!is_there(from)) {
         std::fprintf(stderr, "cairn: %s: no store is there\n", options.from.c_str());

@@ -1,6 +1,7 @@
 #include "http/cairn/location.hpp"
 
 #include "engines/postgres/server_url.hpp"
+#include "http/bearer_token.hpp"
 #include "http/endpoint.hpp"
 #include "http/remote_store.hpp"
 
@@ -8,6 +9,7 @@
 #include <cstdio>
 #include <exception>
 #include <filesystem>
+#include <stdexcept>
 #include <utility>
 
 namespace cairn::program {
@@ -54,6 +56,19 @@ std::string place_of(const std::string& data, const std::string& catalog) {
     return url ? url->redacted() : "--catalog";
 }
 
+namespace {
+
+std::string token_in(const std::string& file) {
+    if (file.empty()) return {};
+    try {
+        return read_token_file(file);
+    } catch (const std::invalid_argument& e) {
+        throw usage_error(e.what());
+    }
+}
+
+}  // namespace
+
 awaitable<std::unique_ptr<store>> open_location(runtime& threads, store_location at) {
     if (!at.data.empty() || !at.catalog.empty()) {
         store_options options;
@@ -67,7 +82,8 @@ awaitable<std::unique_ptr<store>> open_location(runtime& threads, store_location
     }
     const auto server = parse_server_url(at.server);
     if (!server) throw usage_error("--server " + at.server + ": not HOST:PORT or http://HOST:PORT");
-    auto remote = std::make_unique<remote_store>(*server);
+    const std::string token = token_in(at.token_file);
+    auto remote = std::make_unique<remote_store>(*server, client_settings(), token);
     // Asked once here, so that a server that is not there is told as such and not once for each
     // file.
     const auto status = co_await remote->status_json();
@@ -75,6 +91,11 @@ awaitable<std::unique_ptr<store>> open_location(runtime& threads, store_location
     complain(at.server, status.error());
     if (status.error() == boost::system::errc::connection_refused) {
         std::fprintf(stderr, "cairn: hint: is `cairn serve` running there?\n");
+    }
+    if (status.error() == errc::unauthorized) {
+        std::fprintf(stderr, "cairn: hint: %s\n",
+                     token.empty() ? "--token-file FILE names a file that holds it"
+                                   : "the token file holds another one");
     }
     co_await remote->close();
     co_return nullptr;
@@ -92,7 +113,8 @@ void complain(const std::string& what, const error_code& reason) {
 
 int status_of(const error_code& reason) noexcept {
     const bool refused = reason == failure::missing || reason == failure::bad_input ||
-                         reason == failure::full || reason == errc::refused;
+                         reason == failure::full || reason == errc::refused ||
+                         reason == errc::unauthorized;
     return refused ? exit_refused : exit_trouble;
 }
 

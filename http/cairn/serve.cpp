@@ -1,4 +1,5 @@
 // cairn serve: opens a store and serves it until it is told to stop.
+#include "http/bearer_token.hpp"
 #include "http/cairn/location.hpp"
 #include "http/cairn/verbs.hpp"
 #include "http/server.hpp"
@@ -69,6 +70,7 @@ int serve(const serve_options& options) {
     if (options.threads > 0) loops.threads = options.threads;
     runtime threads(loops);
     try {
+        if (!options.token_file.empty()) settings.token = read_token_file(options.token_file);
         http_server server(threads, std::move(settings));
         return threads.run(run_server(threads, server, options));
     } catch (const std::invalid_argument& e) {

@@ -34,6 +34,7 @@ struct usage_error : std::runtime_error {
 
 struct serve_options {
     http_settings http;
+    std::string token_file;  // what http.token is read from; empty: no token
     store_options store;
     std::size_t threads = 0;  // 0: one for each core
     std::chrono::milliseconds drain_time{30'000};
@@ -41,9 +42,10 @@ struct serve_options {
 
 // Where a client command finds its store.
 struct store_location {
-    std::string server;   // HOST:PORT or http://HOST:PORT
-    std::string data;     // a folder to open in place; not together with a server
-    std::string catalog;  // a postgresql:// URL to open in place; not together with either
+    std::string server;      // HOST:PORT or http://HOST:PORT
+    std::string token_file;  // holds what the server asks for
+    std::string data;        // a folder to open in place; not together with a server
+    std::string catalog;     // a postgresql:// URL to open in place; not together with either
     bool allow_weak_storage = false;
 };
 
@@ -84,6 +86,7 @@ struct copy_options {
     std::string to;
     bool allow_weak_storage = false;
     std::size_t in_flight = 16;
+    std::string token_file;  // for those of them that are servers
     bool json = false;
 };
 

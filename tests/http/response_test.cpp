@@ -77,6 +77,9 @@ TEST_CASE("response: a blob's fields name its id in three ways") {
     CHECK(has(head, "Accept-Ranges: bytes"));
     CHECK(has(head, "Cache-Control: public, max-age=31536000, immutable"));
     CHECK(has(head, "X-Content-Type-Options: nosniff"));
+    answer.start(200);
+    add_blob_fields(answer, blob_id::of(as_bytes("hello")), audience::asker);
+    CHECK(has(head_of(answer), "Cache-Control: private, max-age=31536000, immutable"));
 }
 
 TEST_CASE("problem: the body is JSON that says what went wrong, and nothing breaks out of it") {
