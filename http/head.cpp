@@ -95,12 +95,39 @@ field_name name_of(beast::http::field known, std::string_view text) noexcept {
     return field_name::other;
 }
 
-// A Host is a name or an address, maybe with a port; what else would stand in it is an attack.
-bool is_host(std::string_view text) noexcept {
-    return std::all_of(text.begin(), text.end(), [](char c) {
+// Letters, digits and these marks.
+bool is_all(std::string_view text, std::string_view marks) noexcept {
+    return std::all_of(text.begin(), text.end(), [marks](char c) {
         return is_digit(c) || (to_lower(c) >= 'a' && to_lower(c) <= 'z') ||
-               std::string_view("-._~:[]%").find(c) != std::string_view::npos;
+               marks.find(c) != std::string_view::npos;
     });
+}
+
+// A Host is a name or an address, maybe with a port; what else would stand in it is an attack.
+// It may be empty where a client has no name for us (RFC 9112 3.2).
+bool is_host(std::string_view text) noexcept {
+    if (text.empty()) return true;
+    const bool bracketed = text.front() == '[';
+    const std::size_t close = bracketed ? text.find(']') : std::string_view::npos;
+    if (bracketed && close == std::string_view::npos) return false;
+    const std::size_t end = bracketed ? close + 1 : std::min(text.find(':'), text.size());
+    const std::string_view name = bracketed ? text.substr(1, close - 1) : text.substr(0, end);
+    if (bracketed ? name.find(':') == std::string_view::npos : name.empty()) return false;
+    if (!is_all(name, bracketed ? "-._~:%" : "-._~%")) return false;
+    const std::string_view port = text.substr(end);
+    if (port.empty()) return true;
+    return port.front() == ':' && port.size() <= 6 &&
+           std::all_of(port.begin() + 1, port.end(), is_digit);
+}
+
+// Whether the request line has three parts and the last of them is a version: Beast calls whatever
+// else stands there a bad version.
+bool names_version(std::string_view head) noexcept {
+    const std::string_view line = head.substr(0, head.find('\r'));
+    if (line.size() < 9 || std::count(line.begin(), line.end(), ' ') != 2) return false;
+    const std::string_view version = line.substr(line.size() - 9);
+    return version.starts_with(" HTTP/") && is_digit(version[6]) && version[7] == '.' &&
+           is_digit(version[8]);
 }
 
 }  // namespace
@@ -158,7 +185,7 @@ std::optional<head_refusal> request_head::parse(std::string_view head) {
     request_parser parser(*this);
     beast::error_code ec;
     parser.put(boost::asio::buffer(head.data(), head.size()), ec);
-    if (ec == beast::http::error::bad_version) {
+    if (ec == beast::http::error::bad_version && names_version(head)) {
         return head_refusal{505, "only HTTP/1.1 and HTTP/1.0 are spoken here"};
     }
     if (ec || !parser.is_header_done()) return head_refusal{400, "the head does not parse"};

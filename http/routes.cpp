@@ -36,7 +36,16 @@ awaitable<void> tell_methods(exchange& x, std::string_view methods) {
     return answered();
 }
 
+// Ids that others give to the bytes, and that this server does not keep.
+bool is_foreign_id(std::string_view name) noexcept {
+    return name.starts_with("git-sha1:") || name.starts_with("git-sha256:");
+}
+
 awaitable<void> route_blob(exchange& x, std::string_view name) {
+    if (is_foreign_id(name)) {
+        return refused(x, 400, "unsupported-id",
+                       "this server does not know blobs by their git ids, only by SHA-256");
+    }
     const auto id = parse_blob_name(name);
     if (!id) {
         return refused(x, 400, "malformed-id",

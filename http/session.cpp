@@ -20,6 +20,17 @@ constexpr std::uint64_t requests_per_turn = 64;
 
 deadline now() noexcept { return std::chrono::steady_clock::now(); }
 
+// The problem type by which a program tells the refusals of heads apart.
+std::string_view type_of(const head_refusal& refusal) noexcept {
+    switch (refusal.status) {
+        case 408: return "timed-out";
+        case 414: return "target-too-long";
+        case 431: return "head-too-large";
+        case 505: return "unknown-version";
+        default: return "malformed-head";
+    }
+}
+
 }  // namespace
 
 session::session(server_context& server,
@@ -91,7 +102,7 @@ awaitable<session::reading> session::read_head() {
 
 session::reading session::refuse_head(const head_refusal& refusal) {
     request_id_ = fmt::format("{}-{}", number_, ++requests_);
-    make_problem(answer_, refusal.status, "bad-request", refusal.reason, request_id_);
+    make_problem(answer_, refusal.status, type_of(refusal), refusal.reason, request_id_);
     server_.metrics.count(http_method::other, refusal.status);
     log_debug("http", "req={} head refused status={}: {}", request_id_, refusal.status,
               refusal.reason);
@@ -134,7 +145,8 @@ awaitable<session::fate> session::serve_request() {
 }
 
 awaitable<void> session::answer_request(exchange& x) {
-    const auto expectation = head_.find(field_name::expect);
+    // All of them: one that we understand hides none that we do not.
+    const auto expectation = head_.joined(field_name::expect);
     if (expectation && !iequals(*expectation, "100-continue") && !head_.is_http_1_0()) {
         co_return x.refuse(417, "expectation-failed", "only `100-continue` can be expected");
     }
