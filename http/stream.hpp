@@ -59,6 +59,9 @@ private:
     void expire() override { interrupt(); }
 
     awaitable<result<void>> wait_writable(std::chrono::milliseconds stall);
+    // A peer that took nothing gets a reset when we close: the kernel would go on holding what it
+    // did not take, for minutes.
+    void forget_unsent() noexcept;
     // What an operation's error means; throws when it is a cancellation and not our deadline.
     error_code explain(error_code ec);
 
