@@ -38,10 +38,16 @@ awaitable<result<buffer>> body_source::next() {
         if (!sent) co_return sent.error();
     }
     while (!finished()) {
+        if (!fast_) {
+            auto piece = co_await take_what_came();
+            if (!piece || !piece->empty()) co_return piece;
+            continue;
+        }
         held_ = co_await budget_.acquire(window_size());
         buffer window = buffer::allocate(window_size());
         const auto filled = co_await fill(window.mutable_view());
         if (!filled) co_return filled.error();
+        fast_ = *filled == window.size();
         if (*filled > 0) {
             // A short window does not keep the memory of a full one.
             if (*filled < window.size() / 2)
@@ -49,13 +55,36 @@ awaitable<result<buffer>> body_source::next() {
             window.truncate(*filled);
             co_return window;
         }
-        // Whoever waits longer for a slow client waits without a window that others could fill.
         held_.release();
-        if (finished()) break;
+    }
+    co_return buffer();
+}
+
+// Waits without a window, and takes no more than what has come. Empty when that was framing only.
+awaitable<result<buffer>> body_source::take_what_came() {
+    if (received_.unread().empty()) {
         auto more = co_await await_more();
         if (!more) co_return more.error();
     }
-    co_return buffer();
+    const std::size_t size = std::min(window_size(), received_.unread().size());
+    held_ = co_await budget_.acquire(size);
+    buffer piece = buffer::allocate(size);
+    std::size_t filled = 0;
+    if (auto taken = take_received(piece.mutable_view(), filled); !taken) co_return taken.error();
+    if (count_ > bytes_max_) co_return error_code(errc::too_large);
+    judge_pace(filled);
+    piece.truncate(filled);
+    co_return piece;
+}
+
+void body_source::judge_pace(std::size_t taken) noexcept {
+    const deadline now = std::chrono::steady_clock::now();
+    if (now - pace_since_ > settings_.window_time) {
+        pace_since_ = now;
+        pace_bytes_ = 0;
+    }
+    pace_bytes_ += taken;
+    fast_ = pace_bytes_ >= window_bytes / 2;
 }
 
 awaitable<bool> body_source::discard(std::uint64_t limit_bytes, std::chrono::milliseconds time) {

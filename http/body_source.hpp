@@ -56,6 +56,8 @@ private:
     void moved(std::uint64_t count) noexcept;
 
     std::size_t window_size() const noexcept;
+    awaitable<result<buffer>> take_what_came();
+    void judge_pace(std::size_t taken) noexcept;
     result<void> take_received(mutable_byte_view window, std::size_t& filled);
     awaitable<result<std::size_t>> fill(mutable_byte_view window);
     awaitable<result<void>> await_more();
@@ -74,6 +76,11 @@ private:
     std::uint64_t bytes_max_;
     chunked_decoder decoder_;
     progress_meter progress_;
+    // Half a window came within window_time. Only such a sender has a window to fill; for all
+    // others it would stand empty while the next byte is waited for.
+    bool fast_ = false;
+    deadline pace_since_;
+    std::size_t pace_bytes_ = 0;
     semaphore::permit held_;  // for the window that next() gave last
 };
 

@@ -3,6 +3,7 @@
 
 #include <chrono>
 #include <doctest/doctest.h>
+#include <poll.h>
 #include <string>
 #include <sys/socket.h>
 #include <thread>
@@ -27,6 +28,12 @@ void reset(http_client& client) {
 void shrink_receiving(http_client& client) {
     const int size = 4096;
     ::setsockopt(client.descriptor(), SOL_SOCKET, SO_RCVBUF, &size, sizeof size);
+}
+
+// Whether the connection is broken, without reading what came before.
+bool was_reset(http_client& client) {
+    pollfd broken{client.descriptor(), 0, 0};
+    return ::poll(&broken, 1, 1'000) == 1 && (broken.revents & POLLERR) != 0;
 }
 
 }  // namespace
@@ -108,6 +115,8 @@ TEST_CASE("timeouts: a reader that takes nothing is cut off, and frees what it h
     shrink_receiving(client);
     client.send_raw("GET " + path_of(id) + " HTTP/1.1\r\nHost: localhost\r\n\r\n");
     wait_until([&] { return here.server().connection_count() == 0; });
+    // By a reset: what it was sent and did not take does not stay with the kernel.
+    CHECK(was_reset(client));
 }
 
 TEST_CASE("windows: a slow upload holds no window that others need") {
@@ -129,14 +138,43 @@ TEST_CASE("windows: a slow upload holds no window that others need") {
     CHECK(here.connect().get(path_of(bytes)).body == bytes);
 }
 
+TEST_CASE("windows: more slow uploads than there are windows keep nobody from storing") {
+    http_settings settings = quick_settings();
+    settings.body_bytes = 128 << 10;  // two windows
+    settings.window_time = 50ms;
+    served here(settings);
+    const std::string bytes = numbered_bytes(100'000);
+    const std::string head =
+        "PUT " + path_of(bytes) + " HTTP/1.1\r\nHost: localhost\r\nContent-Length: 100000\r\n\r\n";
+    std::vector<http_client> slow;
+    for (int i = 0; i < 20; ++i) {
+        slow.push_back(here.connect());
+        slow.back().send_raw(head);
+    }
+    http_client honest = here.connect();
+    for (std::size_t i = 0; i < 50; ++i) {
+        for (http_client& each : slow) each.send_raw(bytes.substr(i, 1));
+        const std::string body = "body " + std::to_string(i);
+        CHECK(honest.put(path_of(body), body).status == 201);
+        std::this_thread::sleep_for(5ms);
+    }
+    for (http_client& each : slow) {
+        each.send_raw(bytes.substr(50));
+        CHECK(each.receive().status < 300);
+    }
+    CHECK(honest.get(path_of(bytes)).body == bytes);
+}
+
 TEST_CASE("budget: with all windows taken an upload is told to come again, at once") {
     http_settings settings = quick_settings();
     settings.body_bytes = 64 << 10;
     settings.window_time = 2s;
     served here(settings);
     http_client holder = here.connect();
+    // Fast enough to be given a window, and then silent.
     holder.send_raw("PUT " + path_of("x") +
-                    " HTTP/1.1\r\nHost: localhost\r\nContent-Length: 100000\r\n\r\nx");
+                    " HTTP/1.1\r\nHost: localhost\r\nContent-Length: 200000\r\n\r\n" +
+                    numbered_bytes(60'000));
     std::this_thread::sleep_for(100ms);
     const http_response answer = here.connect().put(path_of("other"), "other");
     CHECK(answer.status == 503);
