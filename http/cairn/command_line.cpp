@@ -191,6 +191,11 @@ void add_serve(CLI::App& app, serve_options& to) {
 
 void add_put(CLI::App& app, put_options& to) {
     CLI::App& verb = *app.add_subcommand("put", "store files and print one id a line");
+    add_time(verb, "--head-time", to.http.head_time, "how long the head of a request may take");
+    add_time(verb, "--body-time", to.http.body_period,
+             "a body brings 1KiB a second, averaged over so long");
+    add_time(verb, "--stall-time", to.http.stall_time,
+             "close connections that take nothing of their answer for so long");
     verb.add_option("FILE", to.files, "files; - is standard input")->required()->type_name("");
     add_location(verb, to.at);
     add_json(verb, to.json);
