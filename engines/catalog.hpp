@@ -19,6 +19,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <filesystem>
 #include <optional>
 #include <string>
 #include <variant>
@@ -150,6 +151,15 @@ public:
 
     virtual awaitable<result<std::vector<status_detail>>> details() {
         co_return std::vector<status_detail>();
+    }
+
+    // Writes all rows, as of one moment within the call, to a file that is not there yet and that
+    // only a rebuild opens (store/rebuild.hpp), while changes go on; not synced. One at a time.
+    // errc::unsupported where the engine has backups of its own. Cancelled: throws, and leaves a
+    // file that is not complete, as errors do.
+    virtual awaitable<result<void>> copy_to(std::filesystem::path to) {
+        static_cast<void>(to);
+        co_return error_code(errc::unsupported);
     }
 
     // Ends what is under way. No other call is in progress or follows; await before destruction.

@@ -54,7 +54,7 @@ error_code said(error_code why, const char* what, const std::filesystem::path& p
 // A folder whose name is not durable would take everything in it along.
 result<void> sync_parent(const std::filesystem::path& path) {
     auto clean = std::filesystem::absolute(path).lexically_normal();  // tidy: on the pool
-    if (!clean.has_filename()) clean = clean.parent_path();  // "store/"
+    if (!clean.has_filename()) clean = clean.parent_path();           // "store/"
     const auto parent = clean.parent_path();
     const int descriptor = ::open(parent.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC);
     if (descriptor < 0) return said(last_system_error(), "open", parent);
@@ -96,12 +96,16 @@ result<locked> lock_folder(const std::filesystem::path& path, bool allow_weak_st
     return locked{descriptor, weak != nullptr};
 }
 
-struct marker {
+constexpr const char* marker_name = "folder";
+
+}  // namespace
+
+struct folder::marker {
     std::string incarnation;
     std::uint64_t boot = 0;
 };
 
-std::string encode(const marker& mark) {
+std::string folder::encode(const marker& mark) {
     json::object fields;
     fields["format"] = format;
     fields["catalog"] = mark.incarnation;
@@ -109,7 +113,7 @@ std::string encode(const marker& mark) {
     return json::serialize(fields) + "\n";
 }
 
-result<marker> decode(std::string_view text) {
+result<folder::marker> folder::decode(std::string_view text) {
     boost::system::error_code ec;
     const json::value parsed = json::parse({text.data(), text.size()}, ec);
     if (ec || !parsed.is_object()) return errc::incompatible;
@@ -124,8 +128,6 @@ result<marker> decode(std::string_view text) {
     return marker{std::string(incarnation->get_string()),
                   static_cast<std::uint64_t>(boot->get_int64())};
 }
-
-}  // namespace
 
 folder::folder(file_system& files, std::filesystem::path path, int lock_descriptor, bool weak)
     : files_(files), path_(std::move(path)), lock_descriptor_(lock_descriptor), weak_(weak) {}
@@ -144,29 +146,57 @@ awaitable<result<std::unique_ptr<folder>>> folder::open(runtime& threads,
 }
 
 awaitable<result<void>> folder::join_catalog(std::string incarnation, std::uint64_t boot) {
-    const auto marker_path = path_ / "folder";
-    auto in = co_await files_.open(marker_path, open_mode::read);
-    if (in) {
-        auto text = co_await (*in)->read_at(0, 4096);
-        if (!text) co_return text.error();
-        const auto known = decode(text->text());
-        if (!known || known->incarnation != incarnation) {
-            log_error("store", "{} does not belong to this catalog or is of another format",
-                      marker_path.string());
-            co_return errc::incompatible;
-        }
-        if (boot <= known->boot) {
-            log_error("store",
-                      "the catalog is at boot {} and its folder {} at {}: it is an older copy, and "
-                      "opening it would lose what came after; put the newer catalog back",
-                      boot, path_.string(), known->boot);
-            co_return errc::restored_copy;
-        }
-    } else if (in.error() != boost::system::errc::no_such_file_or_directory) {
-        co_return in.error();
-    }
+    auto fits = co_await expect_catalog(incarnation, boot);
+    if (!fits) co_return fits.error();
+    co_return co_await take_catalog(std::move(incarnation), boot);
+}
+
+awaitable<result<void>> folder::take_catalog(std::string incarnation, std::uint64_t boot) {
     const marker fresh{std::move(incarnation), boot};
     co_return co_await write_marker(encode(fresh));
+}
+
+awaitable<result<void>> folder::expect_catalog(std::string incarnation, std::uint64_t boot) {
+    const auto known = co_await read_marker();
+    if (!known) co_return known.error();
+    if (!*known) co_return result<void>();
+    if ((*known)->incarnation != incarnation) co_return not_ours();
+    if (boot <= (*known)->boot) {
+        log_error(
+            "store",
+            "the catalog is at boot {} and its folder {} at {}: it is an older copy, and "
+            "opening it would lose what came after; put the newer catalog back, or let `cairn "
+            "rebuild` make one from it",
+            boot, path_.string(), (*known)->boot);
+        co_return errc::restored_copy;
+    }
+    co_return result<void>();
+}
+
+awaitable<result<std::uint64_t>> folder::last_boot() {
+    const auto known = co_await read_marker();
+    if (!known) co_return known.error();
+    co_return *known ? (*known)->boot : 0;
+}
+
+// Nothing when no catalog joined yet.
+awaitable<result<std::optional<folder::marker>>> folder::read_marker() {
+    auto in = co_await files_.open(path_ / marker_name, open_mode::read);
+    if (!in && in.error() == boost::system::errc::no_such_file_or_directory) {
+        co_return std::optional<marker>();
+    }
+    if (!in) co_return in.error();
+    const auto text = co_await (*in)->read_at(0, 4096);
+    if (!text) co_return text.error();
+    auto known = decode(text->text());
+    if (!known) co_return not_ours();
+    co_return std::move(*known);
+}
+
+error_code folder::not_ours() const {
+    log_error("store", "{} does not belong to this catalog or is of another format",
+              (path_ / marker_name).string());
+    return errc::incompatible;
 }
 
 // Written beside, synced, then renamed over: after a crash it is the old or the new one.

@@ -13,7 +13,9 @@
 #include <cstdint>
 #include <filesystem>
 #include <memory>
+#include <optional>
 #include <string>
+#include <string_view>
 
 namespace cairn {
 
@@ -35,15 +37,28 @@ public:
     std::filesystem::path segments_path() const { return path_ / "segments"; }
     bool weak() const noexcept { return weak_; }
 
+    // The boot at which a catalog joined last; 0 before the first.
+    awaitable<result<std::uint64_t>> last_boot();
+
     // Called with what the catalog says right after it raised its boot durably: remembers it,
     // durably (SAFETY.md, everywhere 7). errc::restored_copy when the catalog is behind the folder,
     // errc::incompatible when it is another folder's or this folder is of another format.
     awaitable<result<void>> join_catalog(std::string incarnation, std::uint64_t boot);
 
+    // As join_catalog(), but only judges.
+    awaitable<result<void>> expect_catalog(std::string incarnation, std::uint64_t boot);
+    // From now on this catalog belongs here, durably, whatever was before: for a rebuilt one.
+    awaitable<result<void>> take_catalog(std::string incarnation, std::uint64_t boot);
+
 private:
     folder(file_system& files, std::filesystem::path path, int lock_descriptor, bool weak);
 
+    struct marker;  // what the file `folder` says
+    static std::string encode(const marker& mark);
+    static result<marker> decode(std::string_view text);
+    awaitable<result<std::optional<marker>>> read_marker();
     awaitable<result<void>> write_marker(std::string text);
+    error_code not_ours() const;
 
     file_system& files_;
     const std::filesystem::path path_;

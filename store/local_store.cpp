@@ -263,7 +263,14 @@ awaitable<result<store_status>> local_store::status() {
     co_return now;
 }
 
+awaitable<result<backup>> local_store::back_up() {
+    if (auto running = engines_.stop->check(); !running) co_return running.error();
+    if (!engines_.backups) co_return error_code(errc::unsupported);
+    co_return co_await engines_.backups->make();
+}
+
 awaitable<void> local_store::close() {
+    if (engines_.backups) co_await engines_.backups->close();
     if (reclaimer_) co_await reclaimer_->close();
     if (engines_.bulk) co_await engines_.bulk->close();
     co_await engines_.catalog->close();

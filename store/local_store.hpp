@@ -10,6 +10,7 @@
 #include "engines/intake.hpp"
 #include "runtime/fail_stop.hpp"
 #include "runtime/runtime.hpp"
+#include "store/backups.hpp"
 #include "store/reclaimer.hpp"
 #include "store/row_cache.hpp"
 #include "store/store.hpp"
@@ -37,6 +38,7 @@ public:
         std::unique_ptr<fail_stop> stop;
         std::unique_ptr<cairn::catalog> catalog;
         std::unique_ptr<cairn::bulk> bulk;          // null: blobs over inline_bytes_max are refused
+        std::unique_ptr<cairn::backups> backups;    // null: not the store's business
         std::vector<metrics::gauge_handle> gauges;  // about the engines, so gone before them
     };
 
@@ -53,6 +55,7 @@ public:
                                                      std::size_t limit) override;
     awaitable<result<bool>> remove(blob_id id) override;
     awaitable<result<store_status>> status() override;
+    awaitable<result<backup>> back_up() override;
     awaitable<void> close() override;
 
 private:

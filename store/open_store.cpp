@@ -41,6 +41,20 @@ local_store_options local_options(const store_options& options, std::size_t inli
     return local;
 }
 
+// What a person can do about a catalog that does not open.
+const char* way_out_of(const error_code& ec) {
+    if (ec == errc::restored_copy) {
+        return "; opening it would lose what came after: put the newer one back, or let `cairn "
+               "rebuild` make one from it and the segments";
+    }
+    if (ec == errc::absent) {
+        return "; this folder had a catalog: put it back, with its -wal file, or let `cairn "
+               "rebuild` make a new one from backup and segments";
+    }
+    if (sqlite::is_damage(ec)) return "; `cairn rebuild` makes a new one from backup and segments";
+    return "";
+}
+
 postgres::session_needs needs_of(const store_options& options) {
     return {options.promise == durability::replicated, options.allow_weak_storage};
 }
@@ -79,9 +93,12 @@ awaitable<result<std::unique_ptr<store>>> open_folder(runtime& threads, store_op
     const std::shared_ptr<folder> home = std::move(*opened);
     auto stop = std::make_unique<fail_stop>();
 
-    auto rows = co_await sqlite_catalog::open(threads, home->catalog_path(), *stop);
+    const auto boot_known = co_await home->last_boot();
+    if (!boot_known) co_return boot_known.error();
+    auto rows = co_await sqlite_catalog::open(threads, home->catalog_path(), *stop, *boot_known);
     if (!rows) {
-        log_error("store", "{}: {}", home->catalog_path().string(), rows.error().message());
+        log_error("store", "{}: {}{}", home->catalog_path().string(), rows.error().message(),
+                  way_out_of(rows.error()));
         co_return rows.error();
     }
     auto joined = co_await home->join_catalog((*rows)->incarnation(), (*rows)->boot());
@@ -89,7 +106,10 @@ awaitable<result<std::unique_ptr<store>>> open_folder(runtime& threads, store_op
         co_await (*rows)->close();
         co_return joined.error();
     }
-    auto bytes = co_await segments::open(threads, *files, home->segments_path(), **rows, *stop);
+    segments_options layout;
+    layout.verify = options.verify;
+    auto bytes =
+        co_await segments::open(threads, *files, home->segments_path(), **rows, *stop, layout);
     if (!bytes) {
         co_await (*rows)->close();
         log_error("store", "{}: {}", home->segments_path().string(), bytes.error().message());
@@ -101,6 +121,9 @@ awaitable<result<std::unique_ptr<store>>> open_folder(runtime& threads, store_op
                      [&from = **rows] { return from.commit_counts(); });
     add_batch_gauges(parts.gauges, threads.metrics(), "data_sync",
                      [&from = **bytes] { return from.sync_counts(); });
+    parts.backups = std::make_unique<backups>(threads.next().get_executor(), **rows, *files,
+                                              home->path());
+    if (options.backup_every.count() > 0) co_await parts.backups->start(options.backup_every);
     parts.keeps.push_back(std::shared_ptr<file_system>(std::move(files)));
     parts.keeps.push_back(home);
     parts.stop = std::move(stop);

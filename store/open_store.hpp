@@ -1,10 +1,12 @@
 // Opens a store: what an embedder and the program call first.
 #pragma once
 
+#include "engines/segments/record_checks.hpp"
 #include "io/open_file_system.hpp"
 #include "runtime/runtime.hpp"
 #include "store/store.hpp"
 
+#include <chrono>
 #include <cstddef>
 #include <cstdint>
 #include <filesystem>
@@ -35,6 +37,10 @@ struct store_options {
     // For blobs up to this size the value lies in the catalog row: 4 KiB, or 64 KiB on PostgreSQL.
     // Changing it keeps old blobs readable.
     std::optional<std::size_t> inline_bytes_max;
+    // verifying::always also checks bytes that were found good before: no sendfile. In a folder.
+    verifying verify = verifying::first;
+    // How often a backup of the catalog is made by itself, in a folder; zero: only when asked.
+    std::chrono::milliseconds backup_every{0};
     // Puts something between the store and its files: fault tests, delays in benches.
     std::function<std::unique_ptr<file_system>(std::unique_ptr<file_system>)> wrap_files;
 };

@@ -67,6 +67,11 @@ struct store_status {
     std::string stopped;  // why the store answers nobody; empty while it runs
 };
 
+struct backup {
+    std::string name;  // of its file
+    std::uint64_t size_bytes = 0;
+};
+
 class store {
 public:
     virtual ~store() = default;
@@ -100,6 +105,11 @@ public:
     virtual awaitable<result<bool>> remove(blob_id id) = 0;
 
     virtual awaitable<result<store_status>> status() = 0;
+
+    // Makes a backup of what the store's own files cannot be rebuilt from, in the store's folder,
+    // and answers once it is durable. errc::unsupported where that is another system's business
+    // (PostgreSQL), errc::overloaded while another is being made.
+    virtual awaitable<result<backup>> back_up() { co_return error_code(errc::unsupported); }
 
     // Ends what is under way and lets go of everything. Await it before destruction.
     virtual awaitable<void> close() = 0;

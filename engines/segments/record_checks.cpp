@@ -8,11 +8,12 @@
 
 namespace cairn {
 
-record_checks::record_checks(extent stored, checksums sums)
-    : stored_(stored), sums_(std::move(sums)), good_((sums_.count() + 63) / 64) {}
+record_checks::record_checks(extent stored, checksums sums, verifying when)
+    : stored_(stored), sums_(std::move(sums)), when_(when), good_((sums_.count() + 63) / 64) {}
 
 awaitable<result<std::shared_ptr<record_checks>>> record_checks::load(std::shared_ptr<file> from,
-                                                                      extent stored) {
+                                                                      extent stored,
+                                                                      verifying when) {
     const std::uint64_t offset =
         stored.at.offset + segment_record::trailer_offset(stored.size_bytes);
     const std::uint64_t size_bytes = segment_record::trailer_bytes(stored.size_bytes);
@@ -20,7 +21,7 @@ awaitable<result<std::shared_ptr<record_checks>>> record_checks::load(std::share
     if (!trailer) co_return trailer.error();
     auto sums = segment_record::decode_trailer(trailer->view(), stored);
     if (!sums) co_return error_code(errc::corrupt);
-    co_return std::shared_ptr<record_checks>(new record_checks(stored, std::move(*sums)));
+    co_return std::shared_ptr<record_checks>(new record_checks(stored, std::move(*sums), when));
 }
 
 std::size_t record_checks::memory_bytes() const noexcept {
@@ -38,6 +39,7 @@ bool record_checks::judge(std::uint64_t index, byte_view span) noexcept {
 }
 
 bool record_checks::all_good(std::uint64_t begin_offset, std::uint64_t end_offset) const noexcept {
+    if (when_ == verifying::always) return false;
     const std::uint64_t last = checksums::count_for(end_offset);
     for (std::uint64_t index = begin_offset / checksum_span_bytes; index < last; ++index) {
         const std::uint64_t word = good_[index / 64].load(std::memory_order_relaxed);

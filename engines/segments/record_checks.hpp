@@ -20,11 +20,16 @@
 
 namespace cairn {
 
+enum class verifying {
+    first,   // once in a boot is enough for sendfile
+    always,  // bytes leave only as they were checked: no sendfile
+};
+
 class record_checks {
 public:
     // Reads the trailer: errc::corrupt when it is not that of `stored`.
-    static awaitable<result<std::shared_ptr<record_checks>>> load(std::shared_ptr<file> from,
-                                                                  extent stored);
+    static awaitable<result<std::shared_ptr<record_checks>>> load(
+        std::shared_ptr<file> from, extent stored, verifying when = verifying::first);
 
     const extent& stored() const noexcept { return stored_; }
     std::size_t memory_bytes() const noexcept;
@@ -32,14 +37,16 @@ public:
     // Whether `span` is span number `index` as it was put; remembered either way.
     bool judge(std::uint64_t index, byte_view span) noexcept;
 
-    // Whether judge() found every span that holds a byte of [begin_offset, end_offset) good.
+    // Whether judge() found every span that holds a byte of [begin_offset, end_offset) good; with
+    // verifying::always never enough.
     bool all_good(std::uint64_t begin_offset, std::uint64_t end_offset) const noexcept;
 
 private:
-    record_checks(extent stored, checksums sums);
+    record_checks(extent stored, checksums sums, verifying when);
 
     const extent stored_;
     const checksums sums_;
+    const verifying when_;
     std::vector<std::atomic<std::uint64_t>> good_;  // one bit a span
 };
 

@@ -4,6 +4,7 @@
 #include "engines/segments/segment_name.hpp"
 
 #include <algorithm>
+#include <boost/system/errc.hpp>
 #include <utility>
 
 namespace cairn {
@@ -13,20 +14,6 @@ using segment_record::block_bytes;
 using segment_record::footer_bytes;
 
 constexpr std::size_t piece_bytes = 1 << 20;
-
-awaitable<result<std::vector<std::uint64_t>>> segments_from(file_system& files,
-                                                            std::filesystem::path folder,
-                                                            std::uint64_t first) {
-    auto names = co_await files.list(std::move(folder));
-    if (!names) co_return names.error();
-    std::vector<std::uint64_t> numbers;
-    for (const std::string& name : *names) {
-        const auto number = segment_of(name);
-        if (number && *number >= first) numbers.push_back(*number);
-    }
-    std::sort(numbers.begin(), numbers.end());
-    co_return numbers;
-}
 
 // Footers of the whole blocks in `piece`, which lies at `offset` of the segment.
 void collect(byte_view piece,
@@ -62,11 +49,28 @@ awaitable<result<void>> scan_one(std::shared_ptr<file> in,
 
 }  // namespace
 
+awaitable<result<std::vector<std::uint64_t>>> list_segments(file_system& files,
+                                                            std::filesystem::path folder,
+                                                            std::uint64_t first) {
+    auto names = co_await files.list(std::move(folder));
+    if (!names && names.error() == boost::system::errc::no_such_file_or_directory) {
+        co_return std::vector<std::uint64_t>();
+    }
+    if (!names) co_return names.error();
+    std::vector<std::uint64_t> numbers;
+    for (const std::string& name : *names) {
+        const auto number = segment_of(name);
+        if (number && *number >= first) numbers.push_back(*number);
+    }
+    std::sort(numbers.begin(), numbers.end());
+    co_return numbers;
+}
+
 awaitable<result<std::vector<found_record>>> scan_segments(file_system& files,
                                                            std::filesystem::path folder,
                                                            locator after,
                                                            std::size_t limit) {
-    auto numbers = co_await segments_from(files, folder, after.container);
+    auto numbers = co_await list_segments(files, folder, after.container);
     if (!numbers) co_return numbers.error();
     std::vector<found_record> found;
     for (const std::uint64_t segment : *numbers) {

@@ -235,7 +235,7 @@ awaitable<result<std::shared_ptr<record_checks>>> segments::checks_of(file_ptr f
         if (!same) co_return error_code(errc::corrupt);
         co_return std::move(*known);
     }
-    auto loaded = co_await record_checks::load(std::move(from), stored);
+    auto loaded = co_await record_checks::load(std::move(from), stored, options_.verify);
     if (!loaded) co_return loaded.error();
     checks_.insert(stored.at, *loaded, (*loaded)->memory_bytes(), checks_.epoch());
     co_return loaded;

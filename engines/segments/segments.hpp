@@ -35,6 +35,7 @@ struct segments_options {
     std::chrono::steady_clock::duration reservation_time = std::chrono::seconds(10);
     std::size_t open_files_max = 256;
     std::size_t checks_bytes_max = 32 << 20;  // memory for checksums of records that are read
+    verifying verify = verifying::first;
 };
 
 class segments final : public bulk {

@@ -27,6 +27,8 @@ constexpr const char* writer_pragmas =
     "PRAGMA cache_size=-65536;"
     "PRAGMA secure_delete=OFF;";
 
+constexpr const char* copier_pragmas = "PRAGMA journal_mode=MEMORY; PRAGMA synchronous=OFF;";
+
 constexpr const char* reader_pragmas = "PRAGMA query_only=ON; PRAGMA cache_size=-32768;";
 
 // mmap: an I/O error would be a SIGBUS instead of an answer.
@@ -44,6 +46,15 @@ int remember_wal_pages(void* pages, sqlite3*, const char*, int count) {
     return SQLITE_OK;
 }
 
+const char* pragmas_of(role as) noexcept {
+    switch (as) {
+        case role::writer: return writer_pragmas;
+        case role::reader: return reader_pragmas;
+        case role::copier: return copier_pragmas;
+    }
+    return "";
+}
+
 }  // namespace
 
 const boost::system::error_category& category() noexcept {
@@ -59,6 +70,12 @@ error_code error_from(int code) noexcept {
 bool is_failed_sync(const error_code& ec) noexcept {
     if (ec.category() != category()) return false;
     return ec.value() == SQLITE_IOERR_FSYNC || ec.value() == SQLITE_IOERR_DIR_FSYNC;
+}
+
+bool is_damage(const error_code& ec) noexcept {
+    if (ec.category() != category()) return false;
+    const int primary = ec.value() & 0xff;
+    return primary == SQLITE_CORRUPT || primary == SQLITE_NOTADB;
 }
 
 void statement::finalize::operator()(sqlite3_stmt* handle) const noexcept {
@@ -138,7 +155,7 @@ result<database> database::open(const std::filesystem::path& path, role as) {
     database made;
     sqlite3* handle = nullptr;
     const int flags = SQLITE_OPEN_READWRITE | SQLITE_OPEN_NOMUTEX | SQLITE_OPEN_EXRESCODE |
-                      (as == role::writer ? SQLITE_OPEN_CREATE : 0);
+                      (as == role::reader ? 0 : SQLITE_OPEN_CREATE);
     const int code = sqlite3_open_v2(path.c_str(), &handle, flags, nullptr);
     made.handle_.reset(handle);
     if (!handle) throw std::bad_alloc();
@@ -149,8 +166,7 @@ result<database> database::open(const std::filesystem::path& path, role as) {
     // Readers never checkpoint (the WAL-reset bug of 3.40.1); the writer does it itself.
     sqlite3_db_config(handle, SQLITE_DBCONFIG_NO_CKPT_ON_CLOSE, 1, nullptr);
     if (auto ok = made.execute(shared_pragmas); !ok) return ok.error();
-    const char* pragmas = as == role::writer ? writer_pragmas : reader_pragmas;
-    if (auto ok = made.execute(pragmas); !ok) return ok.error();
+    if (auto ok = made.execute(pragmas_of(as)); !ok) return ok.error();
     sqlite3_wal_hook(handle, remember_wal_pages, made.wal_pages_.get());
     return made;
 }

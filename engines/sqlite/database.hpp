@@ -25,6 +25,9 @@ error_code error_from(int code) noexcept;
 // The error came from a sync: what was written since the last good one may be gone.
 bool is_failed_sync(const error_code& ec) noexcept;
 
+// The file is damaged, or no database at all.
+bool is_damage(const error_code& ec) noexcept;
+
 // A prepared statement. Parameters are numbered from 1, columns from 0; bound bytes must stay until
 // reset(). A value that is too large is reported by the next step(). Its connection outlives it.
 class statement {
@@ -72,6 +75,7 @@ private:
 enum class role {
     writer,  // the one connection that writes and checkpoints; creates the file
     reader,  // query only, never checkpoints
+    copier,  // makes a file that nobody reads until it is complete: nothing is synced
 };
 
 enum class checkpoint_kind { passive, restart, truncate };
@@ -99,6 +103,7 @@ public:
     int wal_pages() const noexcept { return *wal_pages_; }
 
 private:
+    friend class page_copy;
     struct close {
         void operator()(sqlite3* handle) const noexcept;
     };

@@ -1,5 +1,7 @@
 #include "engines/sqlite/reader.hpp"
 
+#include <boost/system/errc.hpp>
+#include <new>
 #include <utility>
 
 namespace cairn::sqlite {
@@ -62,8 +64,19 @@ awaitable<outcome> reader::step(std::span<queue::entry> batch) {
 
 result<void> reader::answer(std::span<queue::entry> batch) {
     if (auto ok = begin_.run(); !ok) return ok.error();
-    for (auto& each : batch) each.request(rows_);
-    return end_.run();
+    const auto done = look_up_all(batch);
+    if (auto ok = end_.run(); !ok) return ok.error();
+    return done;
+}
+
+// A look-up that finds no memory is no reason to stop the store, as a step that throws would be.
+result<void> reader::look_up_all(std::span<queue::entry> batch) {
+    try {
+        for (auto& each : batch) each.request(rows_);
+        return {};
+    } catch (const std::bad_alloc&) {
+        return make_error_code(boost::system::errc::not_enough_memory);
+    }
 }
 
 }  // namespace cairn::sqlite

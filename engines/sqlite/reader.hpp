@@ -39,6 +39,7 @@ private:
     reader(database connection, gate& writer_gate, fail_stop& stop);
     awaitable<outcome> step(std::span<queue::entry> batch);
     result<void> answer(std::span<queue::entry> batch);
+    result<void> look_up_all(std::span<queue::entry> batch);
 
     database connection_;
     gate& gate_;

@@ -128,14 +128,64 @@ result<void> prepare_schema(database& writer) {
     if (!table_count) return table_count.error();
     if (*id == 0 && *version == 0 && *table_count == 0) return create_tables(writer);
     if (*id != application_id || *version != format_version) return errc::incompatible;
+    auto taken_at = copy_taken_at(writer);
+    if (!taken_at) return taken_at.error();
+    if (*taken_at) return errc::restored_copy;
     return {};
+}
+
+result<void> mark_copy(database& copy, std::int64_t taken_at_us) {
+    const std::string sql = fmt::format("INSERT INTO meta VALUES('taken_at', {})", taken_at_us);
+    return copy.execute(sql.c_str());
+}
+
+result<std::optional<std::int64_t>> copy_taken_at(database& any) {
+    auto query = any.prepare("SELECT value FROM meta WHERE key = 'taken_at'");
+    if (!query) return query.error();
+    auto found = query->step();
+    if (!found) return found.error();
+    std::optional<std::int64_t> taken_at;
+    if (*found) taken_at = query->integer(0);
+    return taken_at;
+}
+
+result<void> unmark_copy(database& copy) {
+    return copy.execute("DELETE FROM meta WHERE key = 'taken_at'");
+}
+
+result<void> start_anew(database& writer, std::uint64_t boot) {
+    const std::string sql = fmt::format(
+        "BEGIN IMMEDIATE;"
+        "UPDATE meta SET value = lower(hex(randomblob(16))) WHERE key = 'incarnation';"
+        "UPDATE meta SET value = max(value, {}) WHERE key = 'boot';"
+        "COMMIT;",
+        boot);
+    return writer.execute(sql.c_str());
+}
+
+result<std::vector<std::string>> integrity_complaints(database& any) {
+    auto query = any.prepare("PRAGMA integrity_check(20)");
+    if (!query) return query.error();
+    std::vector<std::string> complaints;
+    while (true) {
+        auto found = query->step();
+        if (!found) return found.error();
+        if (!*found) break;
+        complaints.emplace_back(as_text(query->bytes(0)));
+    }
+    if (complaints.size() == 1 && complaints.front() == "ok") complaints.clear();
+    return complaints;
 }
 
 result<std::uint64_t> raise_boot(database& writer) {
     if (auto ok = writer.execute("UPDATE meta SET value = value + 1 WHERE key = 'boot'"); !ok) {
         return ok.error();
     }
-    auto boot = single_integer(writer, "SELECT value FROM meta WHERE key = 'boot'");
+    return last_boot(writer);
+}
+
+result<std::uint64_t> last_boot(database& any) {
+    auto boot = single_integer(any, "SELECT value FROM meta WHERE key = 'boot'");
     if (!boot) return boot.error();
     return static_cast<std::uint64_t>(*boot);
 }

@@ -1,5 +1,8 @@
 #include "engines/sqlite/sqlite_catalog.hpp"
 
+#include "engines/sqlite/catalog_copy.hpp"
+
+#include <chrono>
 #include <utility>
 
 namespace cairn {
@@ -23,9 +26,10 @@ awaitable<result<T>> ask(sqlite::reader& reader, Call call) {
 
 awaitable<result<std::unique_ptr<sqlite_catalog>>> sqlite_catalog::open(runtime& threads,
                                                                         std::filesystem::path path,
-                                                                        fail_stop& stop) {
-    std::unique_ptr<sqlite_catalog> made(new sqlite_catalog);
-    auto start = [&made, &path, &stop] { return made->start(path, stop); };
+                                                                        fail_stop& stop,
+                                                                        std::uint64_t boot_known) {
+    std::unique_ptr<sqlite_catalog> made(new sqlite_catalog(threads));
+    auto start = [&made, &path, &stop, boot_known] { return made->start(path, stop, boot_known); };
     auto started = co_await threads.pool().run(std::move(start));
     if (!started) co_return started.error();
     co_return made;
@@ -33,8 +37,13 @@ awaitable<result<std::unique_ptr<sqlite_catalog>>> sqlite_catalog::open(runtime&
 
 sqlite_catalog::~sqlite_catalog() = default;
 
-result<void> sqlite_catalog::start(const std::filesystem::path& path, fail_stop& stop) {
-    auto writer = sqlite::writer::open(path, gate_, stop);
+result<void> sqlite_catalog::start(const std::filesystem::path& path,
+                                   fail_stop& stop,
+                                   std::uint64_t boot_known) {
+    // A new file would take the lost one's log with it.
+    const bool is_lost = boot_known > 0 && !std::filesystem::exists(path);
+    if (is_lost) return errc::absent;
+    auto writer = sqlite::writer::open(path, gate_, stop, boot_known);
     if (!writer) return writer.error();
     writer_ = std::move(*writer);
     for (std::size_t i = 0; i < reader_count; ++i) {
@@ -78,6 +87,16 @@ awaitable<result<std::vector<segment_row>>> sqlite_catalog::segments(std::uint64
 awaitable<result<catalog_counts>> sqlite_catalog::count() {
     const auto call = [](sqlite::row_reader& rows) { return rows.count(); };
     co_return co_await ask<catalog_counts>(*readers_.back(), call);
+}
+
+awaitable<result<void>> sqlite_catalog::copy_to(std::filesystem::path to) {
+    const auto now = std::chrono::system_clock::now().time_since_epoch();
+    const std::int64_t taken_at_us =
+        std::chrono::duration_cast<std::chrono::microseconds>(now).count();
+    auto copied = co_await writer_->copy_to(to);
+    if (!copied) co_return copied.error();
+    auto finish = [&to, taken_at_us] { return sqlite::finish_copy(to, taken_at_us); };
+    co_return co_await threads_.pool().run(std::move(finish));
 }
 
 awaitable<void> sqlite_catalog::close() {

@@ -21,10 +21,14 @@ namespace cairn {
 class sqlite_catalog final : public catalog {
 public:
     // Opens or creates `path`; its folder exists. Raises the boot. `stop` outlives the catalog.
-    // errc::incompatible for a file that is not a catalog of a known format.
+    // errc::incompatible for a file that is not a catalog of a known format; errc::restored_copy
+    // for a backup, and for a catalog whose boot is below `boot_known`, which its folder remembers:
+    // then the file is left as it is, so that it is refused again. errc::absent when there is no
+    // file although the folder remembers one.
     static awaitable<result<std::unique_ptr<sqlite_catalog>>> open(runtime& threads,
                                                                    std::filesystem::path path,
-                                                                   fail_stop& stop);
+                                                                   fail_stop& stop,
+                                                                   std::uint64_t boot_known = 0);
     ~sqlite_catalog() override;
 
     // Chosen at creation; the folder remembers it.
@@ -42,12 +46,16 @@ public:
                                                          std::size_t limit,
                                                          bool only_unsealed) override;
     awaitable<result<catalog_counts>> count() override;
+    awaitable<result<void>> copy_to(std::filesystem::path to) override;
     awaitable<void> close() override;
 
 private:
-    sqlite_catalog() = default;
-    result<void> start(const std::filesystem::path& path, fail_stop& stop);
+    explicit sqlite_catalog(runtime& threads) : threads_(threads) {}
+    result<void> start(const std::filesystem::path& path,
+                       fail_stop& stop,
+                       std::uint64_t boot_known);
 
+    runtime& threads_;
     sqlite::gate gate_;
     std::unique_ptr<sqlite::writer> writer_;
     std::vector<std::unique_ptr<sqlite::reader>> readers_;

@@ -224,7 +224,8 @@ result<applied> transaction::apply_one(const quarantine_blob& suspect) {
 result<applied> transaction::apply_one(const open_segment& opened) {
     open_segment_.bind(1, signed_of(opened.segment)).bind(2, signed_of(boot_));
     if (auto ok = open_segment_.run(); !ok) return ok.error();
-    touched_[opened.segment].known = true;
+    // What the batch said of it before concerned a segment that was not there.
+    touched_[opened.segment] = touched{.known = true};
     return applied{.changed = true, .freed = false, .standing = {}};
 }
 

@@ -1,10 +1,12 @@
 #include "engines/sqlite/writer.hpp"
 
 #include "engines/sqlite/schema.hpp"
+#include "runtime/deadline.hpp"
 #include "runtime/log.hpp"
 #include "runtime/run_on.hpp"
 
 #include <cerrno>
+#include <chrono>
 #include <sqlite3.h>
 #include <utility>
 
@@ -41,16 +43,21 @@ writer::writer(database connection, gate& readers, fail_stop& stop)
 
 result<std::unique_ptr<writer>> writer::open(const std::filesystem::path& path,
                                              gate& readers,
-                                             fail_stop& stop) {
+                                             fail_stop& stop,
+                                             std::uint64_t boot_known) {
     auto connection = database::open(path, role::writer);
     if (!connection) return connection.error();
     std::unique_ptr<writer> made(new writer(std::move(*connection), readers, stop));
-    if (auto ok = made->start(); !ok) return ok.error();
+    if (auto ok = made->start(boot_known); !ok) return ok.error();
     return made;
 }
 
-result<void> writer::start() {
+result<void> writer::start(std::uint64_t boot_known) {
     if (auto ok = prepare_schema(connection_); !ok) return ok.error();
+    // Before anything is raised: a copy that is refused must be refused again the next time.
+    const auto last = last_boot(connection_);
+    if (!last) return last.error();
+    if (*last < boot_known) return errc::restored_copy;
     if (auto ok = checkpoint(checkpoint_kind::truncate); !ok) return ok.error();
     auto boot = raise_boot(connection_);
     if (!boot) return boot.error();
@@ -64,12 +71,45 @@ result<void> writer::start() {
     return {};
 }
 
+// The caller waits between the pieces, so that the writer's thread gives the copy a fifth of its
+// time and changes wait for one piece at most.
+awaitable<result<void>> writer::copy_to(std::filesystem::path to) {
+    using clock = std::chrono::steady_clock;
+    auto begun = co_await run_on(thread_.get_executor(), begin_copy(to));
+    while (begun) {
+        const auto began_at = clock::now();
+        auto more = co_await run_on(thread_.get_executor(), continue_copy());
+        if (!more) co_return more.error();
+        if (!*more) break;
+        co_await sleep_for(4 * (clock::now() - began_at));
+    }
+    co_return begun;
+}
+
+awaitable<result<void>> writer::begin_copy(const std::filesystem::path& to) {
+    if (auto running = stop_.check(); !running) co_return running.error();
+    copy_.reset();  // one that was given up
+    auto begun = page_copy::begin(connection_, to);
+    if (!begun) co_return begun.error();
+    copy_.emplace(std::move(*begun));
+    co_return result<void>();
+}
+
+awaitable<result<bool>> writer::continue_copy() {
+    constexpr int pages_at_once = 256;  // 2 MiB: some milliseconds
+    if (auto running = stop_.check(); !running) co_return failed_bool(running.error());
+    auto more = copy_->step(pages_at_once);
+    if (!more || !*more) copy_.reset();
+    co_return more;
+}
+
 awaitable<void> writer::close() {
     co_await queue_.close();
     co_await run_on(thread_.get_executor(), last_checkpoint());
 }
 
 awaitable<void> writer::last_checkpoint() {
+    copy_.reset();
     if (stop_.tripped()) co_return;  // it could make durable what nobody was told
     const auto done = checkpoint(checkpoint_kind::truncate);
     if (!done) log_warn("sqlite", "last checkpoint failed: {}", done.error().message());

@@ -9,6 +9,7 @@
 #include "engines/catalog.hpp"
 #include "engines/sqlite/database.hpp"
 #include "engines/sqlite/gate.hpp"
+#include "engines/sqlite/page_copy.hpp"
 #include "engines/sqlite/transaction.hpp"
 #include "runtime/group_commit.hpp"
 #include "runtime/runtime.hpp"
@@ -25,10 +26,12 @@ class writer {
 public:
     // Opens or creates the catalog, completes a checkpoint, so that what is visible is durable also
     // after an unclean stop (SAFETY.md R1.3), and raises the boot. Blocks. `readers` and `stop`
-    // outlive it. The errors of prepare_schema() and of SQLite.
+    // outlive it. The errors of prepare_schema() and of SQLite; errc::restored_copy, with the boot
+    // not raised, when it is below `boot_known`.
     static result<std::unique_ptr<writer>> open(const std::filesystem::path& path,
                                                 gate& readers,
-                                                fail_stop& stop);
+                                                fail_stop& stop,
+                                                std::uint64_t boot_known = 0);
 
     std::uint64_t boot() const noexcept { return boot_; }
     const std::string& incarnation() const noexcept { return incarnation_; }
@@ -38,6 +41,9 @@ public:
 
     group_commit_counts counts() const noexcept { return queue_.counts(); }
 
+    // As catalog::copy_to(). Cancelled: throws, and the copy stays where it is.
+    awaitable<result<void>> copy_to(std::filesystem::path to);
+
     // Drains, then copies the whole log into the database file.
     awaitable<void> close();
 
@@ -45,7 +51,7 @@ private:
     using queue = group_commit<change, applied>;
 
     writer(database connection, gate& readers, fail_stop& stop);
-    result<void> start();
+    result<void> start(std::uint64_t boot_known);
     awaitable<outcome> step(std::span<queue::entry> batch);
     outcome commit_batch(std::span<queue::entry> batch);
     result<void> apply_batch(std::span<queue::entry> batch);
@@ -54,6 +60,8 @@ private:
     void checkpoint_if_due();
     result<void> checkpoint(checkpoint_kind kind);
     awaitable<void> last_checkpoint();
+    awaitable<result<void>> begin_copy(const std::filesystem::path& to);
+    awaitable<result<bool>> continue_copy();
     outcome stop_for(const error_code& why, const char* where);
 
     database connection_;
@@ -62,6 +70,7 @@ private:
     std::uint64_t boot_ = 0;
     std::string incarnation_;
     std::optional<transaction> transaction_;
+    std::optional<page_copy> copy_;  // used on thread_
     int checkpoint_at_pages_;
     loop_thread thread_{"cairn-writer"};
     queue queue_;

@@ -27,6 +27,7 @@ public:
     }
     awaitable<result<bool>> remove(blob_id id) override { return real_.remove(id); }
     awaitable<result<store_status>> status() override { return real_.status(); }
+    awaitable<result<backup>> back_up() override { return real_.back_up(); }
     awaitable<void> close() override { co_return; }
 
 private:
