@@ -204,6 +204,19 @@ awaitable<result<bool>> remote_store::remove(blob_id id) {
     co_return result<bool>(boost::system::in_place_error, ec);
 }
 
+awaitable<result<backup>> remote_store::back_up() {
+    auto got = co_await ask("POST", "/backup", "Content-Length: 0\r\n");
+    if (!got) co_return got.error();
+    if (got->head.status != 201) {
+        const error_code ec = co_await read_refusal(*got);
+        co_return ec;
+    }
+    auto text = co_await read_text(*got);
+    if (!text) co_return text.error();
+    const boost::json::object fields = parse_object(*text);
+    co_return backup{text_at(fields, "name"), number_at(fields, "size")};
+}
+
 awaitable<result<std::string>> remote_store::status_json() {
     auto got = co_await ask("GET", "/status", std::string());
     if (!got) co_return got.error();

@@ -35,6 +35,7 @@ public:
                                                      std::size_t limit) override;
     awaitable<result<bool>> remove(blob_id id) override;
     awaitable<result<store_status>> status() override;
+    awaitable<result<backup>> back_up() override;
     awaitable<void> close() override;
 
     // What GET /status says, as it says it.

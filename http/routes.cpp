@@ -70,6 +70,11 @@ batch_route batch_route_of(std::string_view name) noexcept {
     return nullptr;
 }
 
+awaitable<void> route_backup(exchange& x) {
+    if (x.request.method() == http_method::post) return make_backup(x);
+    return tell_methods(x, "POST, OPTIONS");
+}
+
 awaitable<void> route_blobs(exchange& x) {
     if (is_read(x.request.method())) return list_blobs(x);
     if (x.request.method() == http_method::post) return post_blob(x);
@@ -105,12 +110,14 @@ awaitable<void> route(exchange& x) {
     if (path == "*" && x.request.method() == http_method::options) {
         return tell_methods(x, "GET, HEAD, PUT, POST, DELETE, OPTIONS");
     }
-    if (!path.starts_with(blobs_path)) return route_service(x);
-    const std::string_view rest = path.substr(blobs_path.size());
+    const bool is_backup = path == "/backup";
+    if (!is_backup && !path.starts_with(blobs_path)) return route_service(x);
+    const std::string_view rest = is_backup ? path : path.substr(blobs_path.size());
     if (!rest.empty() && rest.front() != '/') return route_service(x);
     if (x.server.store.load(std::memory_order_acquire) == nullptr) {
         return refused(x, 503, "starting", "the store is being opened");
     }
+    if (is_backup) return route_backup(x);
     if (rest.empty()) return route_blobs(x);
     const std::string_view name = rest.substr(1);
     const batch_route batch = batch_route_of(name);

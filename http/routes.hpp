@@ -22,6 +22,8 @@ awaitable<void> stat_blobs(exchange& x);
 awaitable<void> read_blobs(exchange& x);
 awaitable<void> write_blobs(exchange& x);
 
+// For who runs the server.
+awaitable<void> make_backup(exchange& x);
 void get_health(exchange& x);
 awaitable<void> get_readiness(exchange& x);
 awaitable<void> get_status(exchange& x);

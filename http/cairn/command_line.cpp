@@ -99,10 +99,11 @@ void add_choice(CLI::App& verb,
                 const std::map<std::string, Value>& words,
                 const std::string& help) {
     const auto read = [&value, words](const std::string& text) { value = words.at(text); };
+    const auto is_default = [&value](const auto& word) { return word.second == value; };
     verb.add_option_function<std::string>(flag, read, help)
         ->envname(environment_name(flag))
         ->check(CLI::IsMember(words))
-        ->default_str(words.begin()->first);
+        ->default_str(std::find_if(words.begin(), words.end(), is_default)->first);
 }
 
 void add_ids(CLI::App& verb, std::vector<blob_id>& ids) {
@@ -119,16 +120,16 @@ void add_ids(CLI::App& verb, std::vector<blob_id>& ids) {
         ->type_name("");
 }
 
-void add_location(CLI::App& verb, store_location& at) {
 void add_token_file(CLI::App& verb, std::string& file, const std::string& help) {
     add(verb, "--token-file", file, help)->type_name("FILE");
 }
 
+void add_location(CLI::App& verb, store_location& at) {
     CLI::Option* server = add(verb, "--server", at.server, "the server to ask")
                               ->type_name("URL")
                               ->default_str("http://127.0.0.1:7480");
-    add(verb, "--data", at.data, "a folder to open in place, instead of asking a server")
     add_token_file(verb, at.token_file, "the file with the token that the server asks for");
+    add(verb, "--data", at.data, "a folder to open in place, instead of asking a server")
         ->type_name("DIR")
         ->excludes(server);
     add(verb, "--catalog", at.catalog, "a PostgreSQL store to open in place: postgresql://...")
@@ -161,13 +162,18 @@ void add_serve(CLI::App& app, serve_options& to) {
         ->capture_default_str();
     add_flag(verb, "--allow-anonymous", to.http.allow_anonymous,
              "listen beyond this machine although anybody may then read, write and remove");
-    add_flag(verb, "--allow-weak-storage", to.store.allow_weak_storage,
     add_token_file(verb, to.token_file,
                    "ask every client for the token in this file, which only you may read");
+    add_flag(verb, "--allow-weak-storage", to.store.allow_weak_storage,
              "accept storage that may lose what it acknowledged (tmpfs, NFS, FUSE)");
     add(verb, "--cors-origin", to.http.cors_origin,
         "whose web pages may use the API: an origin such as https://example.org, or *")
         ->type_name("ORIGIN");
+    add_choice(verb, "--verify", to.store.verify,
+               {{"first", verifying::first}, {"always", verifying::always}},
+               "check stored bytes at the first read of a boot, or at each, which costs zero-copy");
+    add_time(verb, "--backup-every", to.store.backup_every,
+             "make a backup of a folder's catalog that often; 0s: only when asked");
     add(verb, "--threads", to.threads, "loop threads; 0 means one for each core")
         ->type_name("N")
         ->check(CLI::Range(0, 1024));
@@ -185,17 +191,17 @@ void add_serve(CLI::App& app, serve_options& to) {
         ->capture_default_str()
         ->check(CLI::Range(1, 1'000'000));
     add_time(verb, "--idle-time", to.http.idle_time, "close connections that are idle for so long");
+    add_time(verb, "--head-time", to.http.head_time, "how long the head of a request may take");
+    add_time(verb, "--body-time", to.http.body_period,
+             "a body brings 1KiB a second, averaged over so long");
+    add_time(verb, "--stall-time", to.http.stall_time,
+             "close connections that take nothing of their answer for so long");
     add_time(verb, "--drain-time", to.drain_time,
              "after SIGTERM, how long requests may take to finish");
 }
 
 void add_put(CLI::App& app, put_options& to) {
     CLI::App& verb = *app.add_subcommand("put", "store files and print one id a line");
-    add_time(verb, "--head-time", to.http.head_time, "how long the head of a request may take");
-    add_time(verb, "--body-time", to.http.body_period,
-             "a body brings 1KiB a second, averaged over so long");
-    add_time(verb, "--stall-time", to.http.stall_time,
-             "close connections that take nothing of their answer for so long");
     verb.add_option("FILE", to.files, "files; - is standard input")->required()->type_name("");
     add_location(verb, to.at);
     add_json(verb, to.json);
@@ -247,6 +253,7 @@ void add_copy(CLI::App& app, copy_options& to) {
     };
     add_place("--from", to.from, "a folder, http://HOST:PORT or postgresql://...");
     add_place("--to", to.to, "likewise; a folder is made when it is not there");
+    add_token_file(verb, to.token_file, "the file with the token that a server asks for");
     add(verb, "--in-flight", to.in_flight, "blobs on their way at once")
         ->type_name("N")
         ->capture_default_str()
@@ -258,8 +265,35 @@ void add_copy(CLI::App& app, copy_options& to) {
 
 void add_status_verb(CLI::App& app, status_options& to) {
     CLI::App& verb = *app.add_subcommand("status", "show what a store holds and how it is doing");
-    add_token_file(verb, to.token_file, "the file with the token that a server asks for");
     add_location(verb, to.at);
+    add_json(verb, to.json);
+}
+
+void add_verify(CLI::App& app, verify_options& to) {
+    CLI::App& verb = *app.add_subcommand(
+        "verify", "read every blob and hash it; in place, check the catalog's file too");
+    add_location(verb, to.at);
+    add_json(verb, to.json);
+}
+
+void add_backup(CLI::App& app, backup_options& to) {
+    CLI::App& verb =
+        *app.add_subcommand("backup", "make a backup of the catalog in DIR/backups, now");
+    add_location(verb, to.at);
+    add_json(verb, to.json);
+}
+
+void add_rebuild(CLI::App& app, rebuild_verb_options& to) {
+    CLI::App& verb = *app.add_subcommand(
+        "rebuild", "make a folder's catalog anew, from a backup and what the segments hold");
+    add(verb, "--data", to.data, "the folder; no server may have it open")
+        ->type_name("DIR")
+        ->required();
+    verb.add_option("--from", to.from, "the backup to begin with; default: the newest")
+        ->type_name("FILE");
+    verb.add_flag("--force", to.force, "also when the catalog in place is sound");
+    add_flag(verb, "--allow-weak-storage", to.allow_weak_storage,
+             "open it although its storage may lose what it acknowledged");
     add_json(verb, to.json);
 }
 
@@ -326,6 +360,9 @@ struct all_options {
     rm_options rm;
     copy_options copy;
     status_options status;
+    verify_options verify;
+    backup_options backup;
+    rebuild_verb_options rebuild;
     bench_options bench;
 };
 
@@ -356,7 +393,8 @@ void check_store(const store_options& store) {
 
 command chosen_command(const std::string& verb, all_options& all) {
     for (store_location* at :
-         {&all.put.at, &all.get.at, &all.stat.at, &all.ls.at, &all.rm.at, &all.status.at}) {
+         {&all.put.at, &all.get.at, &all.stat.at, &all.ls.at, &all.rm.at, &all.status.at,
+          &all.verify.at, &all.backup.at}) {
         set_default_server(*at);
     }
     all.serve.store.max_blob_bytes = all.serve.http.blob_bytes_max;
@@ -367,6 +405,9 @@ command chosen_command(const std::string& verb, all_options& all) {
     if (verb == "ls") return std::move(all.ls);
     if (verb == "rm") return std::move(all.rm);
     if (verb == "copy") return std::move(all.copy);
+    if (verb == "verify") return std::move(all.verify);
+    if (verb == "backup") return std::move(all.backup);
+    if (verb == "rebuild") return std::move(all.rebuild);
     if (verb == "bench") return std::move(all.bench);
     return std::move(all.status);
 }
@@ -397,6 +438,9 @@ std::variant<command, printed> parse_command_line(int argc, char** argv) {
     add_rm(app, all.rm);
     add_copy(app, all.copy);
     add_status_verb(app, all.status);
+    add_verify(app, all.verify);
+    add_backup(app, all.backup);
+    add_rebuild(app, all.rebuild);
     add_bench(app, all.bench);
     if (argc > 1 && argv[1][0] != '-' && !is_verb(app, argv[1])) {
         return printed{

@@ -16,6 +16,9 @@ using command = std::variant<serve_options,
                              rm_options,
                              copy_options,
                              status_options,
+                             verify_options,
+                             backup_options,
+                             rebuild_verb_options,
                              bench_options>;
 
 // What to print instead of running anything, and the exit status that goes with it.

@@ -107,6 +107,13 @@ int with_store(runtime& threads,
     return threads.run(run_on_store(threads, at, work));
 }
 
+void expect_store(const std::string& data) {
+    namespace fs = std::filesystem;
+    const bool is_store = data.empty() || fs::exists(data + "/catalog.db") ||
+                          fs::exists(data + "/folder") || fs::exists(data + "/segments");
+    if (!is_store) throw usage_error("--data " + data + ": no store is there");
+}
+
 void complain(const std::string& what, const error_code& reason) {
     std::fprintf(stderr, "cairn: %s: %s\n", what.c_str(), reason.message().c_str());
 }

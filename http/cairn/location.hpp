@@ -29,6 +29,10 @@ int with_store(runtime& threads,
                const store_location& at,
                const std::function<awaitable<int>(store&)>& work);
 
+// Throws usage_error when `data` names a folder that holds no store: these verbs make none. Empty
+// is fine.
+void expect_store(const std::string& data);
+
 // "cairn: <what>: <reason>" on standard error.
 void complain(const std::string& what, const error_code& reason);
 

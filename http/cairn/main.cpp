@@ -25,6 +25,11 @@ struct runner {
     int operator()(const rm_options& options) const { return with_runtime(rm, options); }
     int operator()(const copy_options& options) const { return with_runtime(copy, options); }
     int operator()(const status_options& options) const { return with_runtime(status, options); }
+    int operator()(const verify_options& options) const { return with_runtime(verify, options); }
+    int operator()(const backup_options& options) const { return with_runtime(backup, options); }
+    int operator()(const rebuild_verb_options& options) const {
+        return with_runtime(rebuild, options);
+    }
 
     int operator()(const bench_options& options) const { return bench(options); }
 

@@ -36,6 +36,8 @@ struct serve_options {
     http_settings http;
     std::string token_file;  // what http.token is read from; empty: no token
     store_options store;
+    serve_options() { store.backup_every = std::chrono::hours(24); }
+
     std::size_t threads = 0;  // 0: one for each core
     std::chrono::milliseconds drain_time{30'000};
 };
@@ -84,14 +86,32 @@ struct rm_options {
 struct copy_options {
     std::string from;  // a folder, a server's URL or a catalog's
     std::string to;
+    std::string token_file;  // for those of them that are servers
     bool allow_weak_storage = false;
     std::size_t in_flight = 16;
-    std::string token_file;  // for those of them that are servers
     bool json = false;
 };
 
 struct status_options {
     store_location at;
+    bool json = false;
+};
+
+struct verify_options {
+    store_location at;
+    bool json = false;
+};
+
+struct backup_options {
+    store_location at;
+    bool json = false;
+};
+
+struct rebuild_verb_options {
+    std::string data;
+    std::string from;  // a catalog file; empty: the newest backup
+    bool force = false;
+    bool allow_weak_storage = false;
     bool json = false;
 };
 
@@ -111,6 +131,9 @@ int ls(runtime& threads, const ls_options& options);
 int rm(runtime& threads, const rm_options& options);
 int copy(runtime& threads, const copy_options& options);
 int status(runtime& threads, const status_options& options);
+int verify(runtime& threads, const verify_options& options);
+int backup(runtime& threads, const backup_options& options);
+int rebuild(runtime& threads, const rebuild_verb_options& options);
 int bench(const bench_options& options);
 
 }  // namespace cairn::program
