@@ -10,6 +10,11 @@
 namespace cairn {
 namespace {
 
+bool is_space_or_control(char c) noexcept {
+    const auto byte = static_cast<unsigned char>(c);
+    return byte <= ' ' || byte == 0x7f;
+}
+
 // Undoes percent-encoding; false when it is malformed or hides a byte that must not be hidden.
 bool decode(std::string_view text, std::string_view forbidden, std::string& out) {
     if (text.find('%') == std::string_view::npos) {
@@ -38,6 +43,7 @@ bool decode(std::string_view text, std::string_view forbidden, std::string& out)
 
 std::optional<request_target> parse_target(std::string_view text) {
     request_target target;
+    if (std::any_of(text.begin(), text.end(), is_space_or_control)) return std::nullopt;
     if (text == "*") {
         target.path = text;
         return target;

@@ -35,6 +35,13 @@ TEST_CASE("target: what hides a slash or a NUL, or does not decode, is malformed
     }
 }
 
+TEST_CASE("target: spaces and control bytes have no place in one, whoever let them through") {
+    using namespace std::string_view_literals;
+    for (const std::string_view text : {"/a b"sv, "/a\0"sv, "/a\tb"sv, "/a\x7f"sv, "/a?b\n"sv}) {
+        CHECK_FALSE(parse_target(text));
+    }
+}
+
 TEST_CASE("target: query parameters are found by their whole name") {
     CHECK(query_parameter("limit=5&after=x", "limit") == "5");
     CHECK(query_parameter("limit=5&after=x", "after") == "x");
