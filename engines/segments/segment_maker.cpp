@@ -6,6 +6,7 @@
 
 #include <boost/asio/post.hpp>
 #include <boost/asio/use_awaitable.hpp>
+#include <new>
 #include <utility>
 
 namespace cairn {
@@ -13,7 +14,11 @@ namespace {
 
 // The job owns what it runs: a lambda's captures must outlive its coroutine.
 awaitable<void> run_owned(std::function<awaitable<void>()> job, std::atomic<std::size_t>& pending) {
-    co_await job();
+    try {
+        co_await job();
+    } catch (const std::bad_alloc&) {
+        // Its segment stays unsealed, and the next boot's recovery ends it.
+    }
     --pending;
 }
 
@@ -53,11 +58,11 @@ awaitable<result<std::shared_ptr<file>>> segment_maker::make(std::uint64_t segme
     co_return in;
 }
 
-void segment_maker::seal(std::uint64_t segment, std::function<awaitable<void>()> before) {
+void segment_maker::seal(std::uint64_t segment, cut_file before) {
     run([this, segment, before = std::move(before)] { return seal_now(segment, before); });
 }
 
-void segment_maker::run(std::function<awaitable<void>()> job) {
+void segment_maker::run(std::function<awaitable<void>()> job) noexcept {
     ++pending_;
     asio::post(home_, [this, job = std::move(job)]() mutable {
         jobs_.spawn(run_owned(std::move(job), pending_));
@@ -100,14 +105,22 @@ awaitable<outcome> segment_maker::sync_step(std::span<folder_queue::entry> batch
     co_return outcome::committed;
 }
 
-awaitable<void> segment_maker::seal_now(std::uint64_t segment,
-                                        std::function<awaitable<void>()> before) {
-    if (before) co_await before();
+awaitable<void> segment_maker::seal_now(std::uint64_t segment, cut_file before) {
+    auto sealed = co_await cut_and_seal(segment, std::move(before));
+    if (sealed || stop_.tripped()) co_return;
+    log_warn("segments", "{} is left for the next start to seal: {}", segment_name(segment),
+             sealed.error().message());
+}
+
+awaitable<result<void>> segment_maker::cut_and_seal(std::uint64_t segment, cut_file before) {
+    if (before) {
+        auto cut = co_await before();
+        if (!cut) co_return cut.error();
+    }
     const change sealed = seal_segment{segment};
     auto committed = co_await ledger_.commit(sealed);
-    if (committed || stop_.tripped()) co_return;
-    // The next boot seals it.
-    log_warn("segments", "sealing {}: {}", segment_name(segment), committed.error().message());
+    if (!committed) co_return committed.error();
+    co_return result<void>();
 }
 
 }  // namespace cairn

@@ -35,10 +35,14 @@ public:
     // unfinished_segment does. size_bytes is preallocated; 0: nothing is. errc::no_space.
     awaitable<result<std::shared_ptr<file>>> make(std::uint64_t segment, std::uint64_t size_bytes);
 
-    // In the background: `before` first (give space back), then the row is sealed.
-    void seal(std::uint64_t segment, std::function<awaitable<void>()> before = {});
-    // In the background, for what needs no row.
-    void run(std::function<awaitable<void>()> job);
+    // In the background: `before` first (cut the file at its end), then the row is sealed. When
+    // that fails the row stays unsealed, and the next boot's recovery ends the segment: a sealed
+    // one is what its row says (SAFETY.md R2.2).
+    using cut_file = std::function<awaitable<result<void>>()>;
+    void seal(std::uint64_t segment, cut_file before = {});
+    // In the background, for what needs no row. Without the memory to start it the process ends:
+    // close() would wait for it for ever.
+    void run(std::function<awaitable<void>()> job) noexcept;
 
     std::filesystem::path path_of(std::uint64_t segment) const;
     awaitable<result<void>> sync_folder();
@@ -53,7 +57,8 @@ private:
 
     awaitable<outcome> sync_step(std::span<folder_queue::entry> batch);
     awaitable<void> drain();
-    awaitable<void> seal_now(std::uint64_t segment, std::function<awaitable<void>()> before);
+    awaitable<void> seal_now(std::uint64_t segment, cut_file before);
+    awaitable<result<void>> cut_and_seal(std::uint64_t segment, cut_file before);
 
     const executor home_;
     file_system& files_;

@@ -104,22 +104,33 @@ awaitable<result<void>> segments::recover() {
     co_return stop_.check();
 }
 
+awaitable<void> segments::recover_one(segment_row left) {
+    auto sealed = co_await cut_and_seal(left);
+    if (sealed || stop_.tripped()) co_return;
+    log_warn("segments", "{} of boot {} is left for the next start to seal: {}",
+             segment_name(left.segment), left.boot, sealed.error().message());
+}
+
 // The end that the catalog knows is the end: what lies behind it was never published, and an old
 // process's writes may still arrive there.
-awaitable<void> segments::recover_one(segment_row left) {
+awaitable<result<void>> segments::cut_and_seal(segment_row left) {
     if (left.live_bytes > 0) {
-        auto in = co_await files_.open(maker_.path_of(left.segment), open_mode::read_write);
-        if (in) (void)co_await (*in)->truncate(left.end_bytes);
-        if (!in) {
-            log_error("segments", "{} holds {} live bytes and cannot be opened: {}",
-                      segment_name(left.segment), left.live_bytes, in.error().message());
-        }
+        auto cut = co_await cut_file(left);
+        if (!cut) co_return cut.error();
     }
     const change sealed = seal_segment{left.segment};
     auto committed = co_await ledger_.commit(sealed);
-    if (committed) co_return;
-    log_warn("segments", "sealing {} of boot {}: {}", segment_name(left.segment), left.boot,
-             committed.error().message());
+    if (!committed) co_return committed.error();
+    co_return result<void>();
+}
+
+awaitable<result<void>> segments::cut_file(segment_row left) {
+    auto in = co_await files_.open(maker_.path_of(left.segment), open_mode::read_write);
+    if (in) co_return co_await (*in)->truncate(left.end_bytes);
+    if (!is_missing_file(in.error())) co_return in.error();
+    log_error("segments", "{} holds {} live bytes and is gone", segment_name(left.segment),
+              left.live_bytes);
+    co_return result<void>();
 }
 
 awaitable<result<std::unique_ptr<draft>>> segments::write(intake& body) {

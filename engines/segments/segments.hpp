@@ -73,6 +73,8 @@ private:
 
     awaitable<result<void>> recover();
     awaitable<void> recover_one(segment_row left);
+    awaitable<result<void>> cut_and_seal(segment_row left);
+    awaitable<result<void>> cut_file(segment_row left);
 
     using draft_result = result<std::unique_ptr<draft>>;
     awaitable<draft_result> write_shared(intake& body, shared_space::reservation place);

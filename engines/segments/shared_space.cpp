@@ -6,14 +6,6 @@
 #include <algorithm>
 
 namespace cairn {
-namespace {
-
-awaitable<void> cut(std::shared_ptr<file> in, std::uint64_t size_bytes) {
-    (void)co_await in->truncate(size_bytes);
-}
-
-}  // namespace
-
 shared_space::shared_space(segment_maker& maker, std::uint64_t segment_bytes)
     : maker_(maker), segment_bytes_(segment_bytes), budget_(segment_bytes) {}
 
@@ -82,7 +74,7 @@ void shared_space::retire(const state_ptr& full) {
         idle = full->busy_count == 0;
     }
     if (!idle) return;  // leave() seals it
-    maker_.seal(full->segment, [full] { return cut(full->in, full->cursor_bytes); });
+    maker_.seal(full->segment, [full] { return full->in->truncate(full->cursor_bytes); });
 }
 
 void shared_space::leave(const state_ptr& in) {
@@ -90,7 +82,7 @@ void shared_space::leave(const state_ptr& in) {
         std::lock_guard lock(mutex_);
         if (--in->busy_count > 0 || !in->full) return;
     }
-    maker_.seal(in->segment, [in] { return cut(in->in, in->cursor_bytes); });
+    maker_.seal(in->segment, [in] { return in->in->truncate(in->cursor_bytes); });
 }
 
 // The segment stays unsealed until the space is given back, since sealing cuts the file; and it is
