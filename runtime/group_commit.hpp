@@ -17,7 +17,9 @@
 //              reply that the step left in it);
 //   unknown    a sync failed: nobody in the batch is told that it happened, the store's fail_stop
 //              is tripped, and everyone behind is answered errc::stopped (SAFETY.md R6).
-// A step that throws has the outcome unknown.
+// A step that throws has the outcome unknown. Where memory runs out in this class itself the
+// process ends: everyone would wait for a step that nobody runs, and by ending nothing that was
+// answered is lost.
 //
 // Threads: submit() from any executor; the step runs on `home`. The caller's executor must outlive
 // its call. Shutdown: await close(), which drains, before destruction (CHECKed).
@@ -32,7 +34,6 @@
 
 #include <atomic>
 #include <boost/asio/co_spawn.hpp>
-#include <boost/asio/detached.hpp>
 #include <boost/asio/post.hpp>
 #include <boost/asio/use_awaitable.hpp>
 #include <cstddef>
@@ -178,9 +179,15 @@ private:
             self.item.reply = open.error();
             return self.resume();
         }
-        if (!first) return;
-        // Owned by close(): it returns only after this coroutine has ended.
-        asio::co_spawn(home_, run_batches(), asio::detached);
+        if (first) start_batches();
+    }
+
+    // Owned by close(): it returns only after this coroutine has ended.
+    void start_batches() noexcept {
+        constexpr auto on_end = [](const std::exception_ptr& failed) {
+            if (failed) std::terminate();
+        };
+        asio::co_spawn(home_, run_batches(), on_end);
     }
 
     bool take_out(pending& self) {

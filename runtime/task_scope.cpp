@@ -7,6 +7,7 @@
 #include <boost/asio/error.hpp>
 #include <boost/asio/post.hpp>
 #include <boost/system/system_error.hpp>
+#include <new>
 #include <utility>
 
 namespace cairn {
@@ -29,8 +30,13 @@ task_scope::~task_scope() {
 void task_scope::spawn(awaitable<void> child) {
     const auto self = children_.emplace(children_.end());
     auto on_end = [this, self](std::exception_ptr failure) { ended(self, std::move(failure)); };
-    asio::co_spawn(home_, std::move(child),
-                   asio::bind_cancellation_slot(self->slot(), std::move(on_end)));
+    try {
+        asio::co_spawn(home_, std::move(child),
+                       asio::bind_cancellation_slot(self->slot(), std::move(on_end)));
+    } catch (const std::bad_alloc&) {
+        children_.erase(self);
+        throw;
+    }
     if (stopping_ != asio::cancellation_type::none) self->emit(stopping_);
 }
 

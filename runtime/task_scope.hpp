@@ -24,6 +24,7 @@ public:
     ~task_scope();
 
     // Starts the child at the executor's next turn. After request_stop() it starts cancelled.
+    // std::bad_alloc: there is no child.
     void spawn(awaitable<void> child);
 
     // Asks every child to end. A child hears `terminal` unless it enabled more itself.

@@ -4,7 +4,7 @@
 
 namespace cairn {
 
-void waiter::resume(error_code ec) {
+void waiter::resume(error_code ec) noexcept {
     home_coming_.post(std::move(home_), [handler = std::move(handler_), ec]() mutable {
         // A cancellation_slot belongs to the coroutine's executor, where this runs.
         asio::get_associated_cancellation_slot(handler).clear();

@@ -30,7 +30,8 @@ public:
 
     // Posts the coroutine's continuation to its own executor; any thread. An error is thrown at the
     // await. The waiter may be gone when this returns: it lives in the frame that now goes on.
-    void resume(error_code ec = {});
+    // Without the memory to post it the process ends: who waits would wait for ever.
+    void resume(error_code ec = {}) noexcept;
 
 private:
     friend class wait_list;

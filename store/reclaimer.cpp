@@ -4,6 +4,9 @@
 #include "runtime/log.hpp"
 #include "runtime/run_on.hpp"
 
+#include <boost/system/errc.hpp>
+#include <new>
+
 namespace cairn {
 namespace {
 
@@ -32,13 +35,22 @@ awaitable<void> reclaimer::close() {
 
 awaitable<void> reclaimer::run() {
     while (!wakes_.closed() && !stop_.tripped()) {
-        auto done = co_await reclaim_some();
+        auto done = co_await reclaim_guarded();
         if (!done && !stop_.tripped()) {
             log_warn("reclaim", "will be tried again: {}", done.error().message());
         }
         if (done && *done == at_once) continue;
         const auto at = std::chrono::steady_clock::now() + look_again;
         (void)co_await before<void>(at, woken());
+    }
+}
+
+// Without memory it is tried again as after any other error.
+awaitable<result<std::size_t>> reclaimer::reclaim_guarded() {
+    try {
+        co_return co_await reclaim_some();
+    } catch (const std::bad_alloc&) {
+        co_return make_error_code(boost::system::errc::not_enough_memory);
     }
 }
 

@@ -31,6 +31,7 @@ private:
     awaitable<void> run();
     awaitable<void> start_here();
     awaitable<result<void>> woken();
+    awaitable<result<std::size_t>> reclaim_guarded();
     awaitable<result<std::size_t>> reclaim_some();
 
     const executor home_;
