@@ -8,10 +8,12 @@ namespace {
 
 #define CAIRN_ROW_COLUMNS "seq, id, size, created_at, container, offset, length, checksums"
 
+// By way of seq, so that the id comes from the row and not from the index entry that led to it: an
+// entry that rots may lead to another blob's row, whose bytes are good and are not what was asked.
 constexpr const char* find_sql =
     "SELECT " CAIRN_ROW_COLUMNS
-    ", value, EXISTS (SELECT 1 FROM quarantine WHERE quarantine.id = blobs.id)"
-    " FROM blobs WHERE id = ?1";
+    ", value, EXISTS (SELECT 1 FROM quarantine WHERE quarantine.id = ?1)"
+    " FROM blobs WHERE seq = (SELECT seq FROM blobs WHERE id = ?1)";
 constexpr const char* first_page_sql =
     "SELECT " CAIRN_ROW_COLUMNS
     " FROM blobs WHERE id NOT IN (SELECT id FROM quarantine) ORDER BY id LIMIT ?1";
@@ -106,6 +108,7 @@ result<std::optional<row>> row_reader::find(const blob_id& id) {
     if (!*more) return std::optional<row>();
     auto found = row_at(find_);
     if (!found) return found.error();
+    if (found->id != id) return errc::corrupt;
     if (!found->where) found->value = buffer::copy_of(find_.bytes(8));
     found->quarantined = find_.integer(9) != 0;
     return std::optional<row>(std::move(*found));

@@ -12,6 +12,8 @@
 #include <algorithm>
 #include <boost/asio/this_coro.hpp>
 #include <doctest/doctest.h>
+#include <fstream>
+#include <iterator>
 #include <sqlite3.h>
 
 namespace cairn {
@@ -206,6 +208,28 @@ TEST_CASE("sqlite: a write error at COMMIT that is not a full disk stops the sto
     disk.fail(test::faulty_vfs::call::write, test::faulty_vfs::error::io);
     CHECK(engine.commit(inline_put(2)).error() == errc::outcome_unknown);
     CHECK(engine.stop->tripped());
+}
+
+TEST_CASE("sqlite: an index entry that rots never leads to another blob's row (R5)") {
+    fixture engine;
+    for (std::uint64_t seed = 1; seed <= 3; ++seed) engine.commit(inline_put(seed)).value();
+    engine.close();
+    // An entry of the index on `id`: its header, the id, the seq of the row.
+    const blob_id id = inline_put(2).id;
+    std::string entry = "\x03\x4c\x01";
+    entry += as_text(id.view());
+    std::fstream file(engine.folder / "catalog.db",
+                      std::ios::in | std::ios::out | std::ios::binary);
+    const std::string all{std::istreambuf_iterator<char>(file), {}};
+    const std::size_t at = all.find(entry + '\x02');
+    REQUIRE(at != std::string::npos);
+    file.seekp(static_cast<std::streamoff>(at + entry.size()));
+    file.put('\x03');
+    file.close();
+    engine.open();
+    CHECK(engine.run(engine.rows->find(id)).error() == errc::corrupt);
+    CHECK(engine.has(1));
+    CHECK(engine.has(3));
 }
 
 TEST_CASE("sqlite: the writer keeps each commit durable, and says so itself") {
