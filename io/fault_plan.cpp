@@ -30,6 +30,7 @@ std::optional<fault_kind> fault_plan::next(file_call call) {
         const bool now = what.sticky ? seen >= what.nth : seen == what.nth;
         if (now && !due) due = what.kind;
     }
+    if (due) ++faults_[index_of(call)];
     return due;
 }
 
@@ -47,6 +48,16 @@ std::uint64_t fault_plan::calls(file_call call) const {
 std::uint64_t fault_plan::calls() const {
     std::lock_guard lock(mutex_);
     return std::accumulate(counts_.begin(), counts_.end(), std::uint64_t{0});
+}
+
+std::uint64_t fault_plan::faults(file_call call) const {
+    std::lock_guard lock(mutex_);
+    return faults_[index_of(call)];
+}
+
+std::uint64_t fault_plan::faults() const {
+    std::lock_guard lock(mutex_);
+    return std::accumulate(faults_.begin(), faults_.end(), std::uint64_t{0});
 }
 
 int error_number_of(fault_kind kind) noexcept {

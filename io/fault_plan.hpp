@@ -63,7 +63,9 @@ public:
     result<void> admit(file_call call);
 
     std::uint64_t calls(file_call call) const;
-    std::uint64_t calls() const;  // of any kind
+    std::uint64_t calls() const;                 // of any kind
+    std::uint64_t faults(file_call call) const;  // calls that were failed
+    std::uint64_t faults() const;
 
 private:
     struct planned_fault {
@@ -74,6 +76,7 @@ private:
     mutable std::mutex mutex_;
     std::vector<planned_fault> planned_;
     std::array<std::uint64_t, file_call_count> counts_{};
+    std::array<std::uint64_t, file_call_count> faults_{};
 };
 
 // The errno of a fault; 0 for a short transfer.

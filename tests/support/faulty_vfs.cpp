@@ -12,6 +12,7 @@ struct state {
     std::atomic<int> failing_call{-1};
     std::atomic<int> how{0};
     std::atomic<std::size_t> counts[2] = {};
+    std::atomic<fault_plan*> syncs{nullptr};
 };
 
 state& plan() {
@@ -48,6 +49,8 @@ int on_write(sqlite3_file* file, const void* data, int size, sqlite3_int64 offse
 
 int on_sync(sqlite3_file* file, int flags) {
     if (auto code = failure_of(faulty_vfs::call::sync, SQLITE_IOERR_FSYNC)) return *code;
+    fault_plan* const planned = plan().syncs;
+    if (planned != nullptr && !planned->admit(file_call::sync)) return SQLITE_IOERR_FSYNC;
     sqlite3_file* const real = real_of(file);
     return real->pMethods->xSync(real, flags);
 }
@@ -155,13 +158,15 @@ sqlite3_vfs& wrapper() {
 
 }  // namespace
 
-faulty_vfs::faulty_vfs() {
+faulty_vfs::faulty_vfs(fault_plan* syncs) {
     heal();
+    plan().syncs = syncs;
     if (sqlite3_vfs_register(&wrapper(), 1) != SQLITE_OK) throw std::bad_alloc();
 }
 
 faulty_vfs::~faulty_vfs() {
     heal();
+    plan().syncs = nullptr;
     sqlite3_vfs_register(real_vfs, 1);
 }
 

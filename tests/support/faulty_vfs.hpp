@@ -4,6 +4,8 @@
 // closed, or at least healed, before it goes. Any thread.
 #pragma once
 
+#include "io/fault_plan.hpp"
+
 #include <atomic>
 #include <cstddef>
 #include <optional>
@@ -15,7 +17,8 @@ public:
     enum class call { write, sync };
     enum class error { io, no_space };
 
-    faulty_vfs();
+    // With a plan, which outlives it, syncs fail as that says too.
+    explicit faulty_vfs(fault_plan* syncs = nullptr);
     ~faulty_vfs();
     faulty_vfs(const faulty_vfs&) = delete;
     faulty_vfs& operator=(const faulty_vfs&) = delete;
