@@ -31,7 +31,7 @@ void exchange::begin_blob(int status, const blob_id& blob) {
     answer.start(status);
     const bool guarded = server.rules.asks_for_token();
     add_blob_fields(answer, blob, guarded ? audience::asker : audience::everybody);
-    const auto wishes = request.find(field_name::want_digest);
+    const auto wishes = request.joined(field_name::want_digest);
     if (wishes && wants_sha256(*wishes)) answer.field("Digest", legacy_digest(blob));
 }
 

@@ -2,6 +2,7 @@
 #include "tests/http/served.hpp"
 
 #include <chrono>
+#include <csignal>
 #include <doctest/doctest.h>
 #include <poll.h>
 #include <string>
@@ -238,6 +239,17 @@ TEST_CASE("refusals reach a client that is still sending") {
         }
         CHECK(client.receive().status == 400);
     }
+}
+
+TEST_CASE("signals: a reader that goes away does not end the process that sends to it") {
+    // sendfile raises SIGPIPE, where send can be told not to.
+    const auto before = std::signal(SIGPIPE, SIG_DFL);
+    {
+        served here;
+        const bool ignored = std::signal(SIGPIPE, SIG_DFL) == SIG_IGN;
+        CHECK(ignored);
+    }
+    std::signal(SIGPIPE, before);
 }
 
 TEST_CASE("drain: idle connections close at once, requests under way are finished") {

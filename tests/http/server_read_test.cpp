@@ -275,6 +275,9 @@ TEST_CASE("Want-Digest: is answered in the old form, for aria2") {
     CHECK(client.get(path_of(id), {{"Want-Digest", "SHA-256;q=1, SHA-1;q=0.1"}}).header("digest") ==
           digest);
     CHECK(client.head(path_of(id), {{"Want-Digest", "sha-256"}}).header("digest") == digest);
+    CHECK(client.get(path_of(id), {{"Want-Digest", "MD5"}, {"Want-Digest", "sha-256"}})
+              .header("digest") == digest);
+    CHECK(client.get(path_of(id), {{"Want-Digest", "sha-256;q=0"}}).count("digest") == 0);
     CHECK(client.get(path_of(id)).count("digest") == 0);
     CHECK(client.get(path_of(id), {{"Want-Digest", "MD5"}}).count("digest") == 0);
 }
