@@ -2,7 +2,7 @@
 //
 //     DIR/lock          held by the one process that has the store open
 //     DIR/folder        {"format":1,"catalog":"<incarnation>","boot":7}
-//     DIR/catalog.db    with its -wal and -shm: never touch them by hand
+//     DIR/catalog.db    with its -wal, -shm and -reserve: never touch them by hand
 //     DIR/segments/     blobs over 4 KiB
 #pragma once
 

@@ -26,10 +26,15 @@ std::size_t bytes_of(const change& what) {
     return row_bytes + (put != nullptr ? put->value.size() : 0);
 }
 
+bool grows_the_store(const change& what) {
+    return std::holds_alternative<put_blob>(what) || std::holds_alternative<open_segment>(what);
+}
+
 }  // namespace
 
-writer::writer(database connection, gate& readers, fail_stop& stop)
-    : connection_(std::move(connection)),
+writer::writer(reserve kept, database connection, gate& readers, fail_stop& stop)
+    : reserve_(std::move(kept)),
+      connection_(std::move(connection)),
       readers_(readers),
       stop_(stop),
       checkpoint_at_pages_(passive_pages),
@@ -45,9 +50,11 @@ result<std::unique_ptr<writer>> writer::open(const std::filesystem::path& path,
                                              gate& readers,
                                              fail_stop& stop,
                                              std::uint64_t boot_known) {
+    reserve kept(path);  // gives up what is there, so that a full disk is no reason not to start
     auto connection = database::open(path, role::writer);
     if (!connection) return connection.error();
-    std::unique_ptr<writer> made(new writer(std::move(*connection), readers, stop));
+    std::unique_ptr<writer> made(
+        new writer(std::move(kept), std::move(*connection), readers, stop));
     if (auto ok = made->start(boot_known); !ok) return ok.error();
     return made;
 }
@@ -116,12 +123,23 @@ awaitable<void> writer::last_checkpoint() {
 }
 
 awaitable<outcome> writer::step(std::span<queue::entry> batch) {
+    (void)reserve_.take();
     checkpoint_if_due();
     if (stop_.tripped()) co_return outcome::unknown;
     co_return commit_batch(batch);
 }
 
+// A batch that finds the disk full runs once more with what was kept back, without its puts.
 outcome writer::commit_batch(std::span<queue::entry> batch) {
+    const outcome ended = try_batch(batch);
+    const bool is_full =
+        ended == outcome::untouched && batch.front().reply.error() == errc::no_space;
+    if (!is_full || !reserve_.give_up()) return ended;
+    log_warn("sqlite", "the disk is full: puts are refused until there is room again");
+    return try_batch(batch);
+}
+
+outcome writer::try_batch(std::span<queue::entry> batch) {
     const auto prepared = apply_batch(batch);
     if (!prepared) return undo(batch, prepared.error());
     const auto committed = transaction_->commit();
@@ -135,6 +153,10 @@ outcome writer::commit_batch(std::span<queue::entry> batch) {
 result<void> writer::apply_batch(std::span<queue::entry> batch) {
     if (auto ok = transaction_->begin(); !ok) return ok.error();
     for (auto& each : batch) {
+        if (!reserve_.held() && grows_the_store(each.request)) {
+            each.reply = error_code(errc::no_space);
+            continue;
+        }
         each.reply = transaction_->apply(each.request);
         if (!each.reply) return each.reply.error();
     }
@@ -160,7 +182,8 @@ outcome writer::after_failed_commit(std::span<queue::entry> batch, const error_c
 }
 
 void writer::checkpoint_if_due() {
-    if (connection_.wal_pages() < checkpoint_at_pages_) return;
+    // Without the reserve each batch may be the one that the log has no room for.
+    if (reserve_.held() && connection_.wal_pages() < checkpoint_at_pages_) return;
     const bool is_long = connection_.wal_pages() >= restart_pages;
     auto done = checkpoint(checkpoint_kind::passive);
     if (done && is_long) {

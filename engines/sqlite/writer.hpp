@@ -3,13 +3,14 @@
 // A batch of changes is one BEGIN IMMEDIATE ... COMMIT with synchronous=FULL. Checkpoints run
 // between batches: a passive one each `passive_pages` of new log, and, when the log is long because
 // readers stood in its way, one behind a closed gate that lets it start anew. So the log stays
-// under 64 MiB.
+// under 64 MiB. On a full disk puts are refused and removals go on, from a reserve.
 #pragma once
 
 #include "engines/catalog.hpp"
 #include "engines/sqlite/database.hpp"
 #include "engines/sqlite/gate.hpp"
 #include "engines/sqlite/page_copy.hpp"
+#include "engines/sqlite/reserve.hpp"
 #include "engines/sqlite/transaction.hpp"
 #include "runtime/group_commit.hpp"
 #include "runtime/runtime.hpp"
@@ -50,10 +51,11 @@ public:
 private:
     using queue = group_commit<change, applied>;
 
-    writer(database connection, gate& readers, fail_stop& stop);
+    writer(reserve kept, database connection, gate& readers, fail_stop& stop);
     result<void> start(std::uint64_t boot_known);
     awaitable<outcome> step(std::span<queue::entry> batch);
     outcome commit_batch(std::span<queue::entry> batch);
+    outcome try_batch(std::span<queue::entry> batch);
     result<void> apply_batch(std::span<queue::entry> batch);
     outcome undo(std::span<queue::entry> batch, const error_code& why);
     outcome after_failed_commit(std::span<queue::entry> batch, const error_code& why);
@@ -64,6 +66,7 @@ private:
     awaitable<result<bool>> continue_copy();
     outcome stop_for(const error_code& why, const char* where);
 
+    reserve reserve_;
     database connection_;
     gate& readers_;
     fail_stop& stop_;
