@@ -1,3 +1,4 @@
 // The main() of every test program.
-#define DOCTEST_CONFIG_IMPLEMENT_WITH_MAIN
 #include <doctest/doctest.h>
+
+int main(int count, char** words) { return doctest::Context(count, words).run(); }
