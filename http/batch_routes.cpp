@@ -7,7 +7,7 @@
 #include "http/grammar.hpp"
 #include "http/id_list.hpp"
 #include "http/routes.hpp"
-#include "http/side_by_side.hpp"
+#include "runtime/side_by_side.hpp"
 
 #include <boost/asio/this_coro.hpp>
 #include <fmt/format.h>

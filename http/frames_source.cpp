@@ -1,7 +1,7 @@
 #include "http/frames_source.hpp"
 
 #include "http/batch_limits.hpp"
-#include "http/side_by_side.hpp"
+#include "runtime/side_by_side.hpp"
 
 #include <algorithm>
 #include <functional>

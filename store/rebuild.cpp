@@ -8,13 +8,13 @@
 #include "engines/sqlite/sqlite_catalog.hpp"
 #include "runtime/hash.hpp"
 #include "runtime/log.hpp"
-#include "runtime/task_scope.hpp"
+#include "runtime/side_by_side.hpp"
 #include "store/backups.hpp"
 #include "store/folder.hpp"
 
 #include <algorithm>
-#include <boost/asio/this_coro.hpp>
 #include <fmt/chrono.h>
+#include <functional>
 #include <map>
 #include <utility>
 
@@ -92,6 +92,7 @@ private:
     awaitable<result<void>> begin();
     awaitable<result<void>> fill();
     awaitable<result<void>> know_segments();
+    awaitable<result<void>> sync_segment(std::uint64_t segment);
     awaitable<result<void>> judge_rows();
     awaitable<result<void>> judge_records();
     awaitable<result<void>> judge_record(const found_record& record);
@@ -99,7 +100,6 @@ private:
     awaitable<bool> is_good(const found_record& record);
     awaitable<result<void>> commit_later(change what);
     awaitable<result<void>> commit_all();
-    awaitable<void> commit_one(change what, error_code& failure);
     awaitable<result<void>> take_place();
     awaitable<result<void>> set_old_aside();
     awaitable<result<void>> remove_fresh();
@@ -195,12 +195,27 @@ awaitable<result<void>> rebuilder::know_segments() {
         }
         if (page->size() < page_rows) break;
     }
+    for (const auto& [segment, sealed] : segments_) {
+        if (sealed) continue;
+        auto synced = co_await sync_segment(segment);
+        if (!synced) co_return synced.error();
+    }
     for (const auto& [segment, sealed] : unknown) {
         change opened = open_segment{segment};
         auto noted = co_await commit_later(std::move(opened));
         if (!noted) co_return noted.error();
     }
     co_return co_await commit_all();
+}
+
+// What is found may never have been synced, and a row must not be durable before its bytes.
+awaitable<result<void>> rebuilder::sync_segment(std::uint64_t segment) {
+    const fs::path path = home_.segments_path() / segment_name(segment);
+    auto in = co_await files_.open(path, open_mode::read_write);
+    if (!in) co_return said(in.error(), "open", path);
+    auto synced = co_await (*in)->sync();
+    if (!synced) co_return said(synced.error(), "sync", path);
+    co_return synced;
 }
 
 // What the backup has and whose segment is gone.
@@ -299,19 +314,16 @@ awaitable<result<void>> rebuilder::commit_later(change what) {
 }
 
 awaitable<result<void>> rebuilder::commit_all() {
-    const executor here = co_await asio::this_coro::executor;
     error_code failure;
-    task_scope commits(here);
-    for (change& each : waiting_) commits.spawn(commit_one(std::move(each), failure));
+    const std::function<awaitable<void>(std::size_t)> commit_one =
+        [&](std::size_t index) -> awaitable<void> {
+        auto done = co_await rows_->commit(std::move(waiting_[index]));
+        if (!done) failure = done.error();
+    };
+    co_await side_by_side(waiting_.size(), waiting_.size(), commit_one);
     waiting_.clear();
-    co_await commits.join();
     if (failure) co_return failure;
     co_return result<void>();
-}
-
-awaitable<void> rebuilder::commit_one(change what, error_code& failure) {
-    auto done = co_await rows_->commit(std::move(what));
-    if (!done) failure = done.error();
 }
 
 // From the first rename to the last the folder refuses to be opened, because its marker names
@@ -365,7 +377,8 @@ awaitable<result<void>> rebuilder::remove_fresh() {
 awaitable<result<rebuild_report>> rebuild(runtime& threads,
                                           rebuild_options options,
                                           rebuild_watcher& watcher) {
-    const auto files = open_file_system(threads, options.io);
+    std::unique_ptr<file_system> files = open_file_system(threads, options.io);
+    if (options.wrap_files) files = options.wrap_files(std::move(files));
     const fs::path data = options.data;
     auto home = co_await folder::open(threads, *files, data, options.allow_weak_storage);
     if (!home) co_return home.error();

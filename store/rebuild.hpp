@@ -19,6 +19,8 @@
 
 #include <cstdint>
 #include <filesystem>
+#include <functional>
+#include <memory>
 #include <optional>
 #include <string>
 
@@ -32,6 +34,8 @@ struct rebuild_options {
     bool force = false;  // also when the catalog in place is sound
     bool allow_weak_storage = false;
     io_choice io = io_choice::automatic;
+    // As in store_options.
+    std::function<std::unique_ptr<file_system>(std::unique_ptr<file_system>)> wrap_files;
 };
 
 // Is told how it goes, on the caller's executor. Override what matters.

@@ -3,6 +3,7 @@
 
 #include "store/open_store.hpp"
 #include "tests/support/bodies.hpp"
+#include "tests/support/forwarding_files.hpp"
 #include "tests/support/results.hpp"
 #include "tests/support/temp_dir.hpp"
 
@@ -73,6 +74,28 @@ public:
     const buffer larger = random_body(5 << 20, 3);  // a segment of its own
     const buffer late_small = random_body(100, 4);
     const buffer late_large = random_body(200'000, 5);
+};
+
+// A disk on which no file of a segment can be synced.
+class failing_syncs final : public test::forwarding_file_system {
+public:
+    explicit failing_syncs(std::unique_ptr<file_system> real)
+        : forwarding_file_system(*real), real_(std::move(real)) {}
+
+    awaitable<result<std::shared_ptr<file>>> open(fs::path path, open_mode mode) override {
+        const bool is_segment = path.parent_path().filename() == "segments";
+        auto opened = co_await forwarding_file_system::open(std::move(path), mode);
+        if (!opened || !is_segment) co_return opened;
+        co_return std::make_shared<failing>(std::move(*opened));
+    }
+
+private:
+    class failing final : public test::forwarding_file {
+    public:
+        using forwarding_file::forwarding_file;
+        awaitable<result<void>> sync() override { co_return system_error_from(EIO); }
+    };
+    const std::unique_ptr<file_system> real_;
 };
 
 }  // namespace
@@ -246,6 +269,24 @@ TEST_CASE(
     std::ofstream(test.dir / "other.db") << std::string(100'000, 'x');
     CHECK_FALSE(test.rebuild(test.dir / "other.db", true).has_value());
     test.with_store([&](store& blobs) { CHECK(test.has(blobs, test.small)); });
+}
+
+TEST_CASE("rebuild: bytes that it makes blobs of are synced before their rows are") {
+    fixture test;
+    test.with_store([&](store& blobs) {
+        test.put(blobs, test.large);
+        test.put(blobs, test.larger);
+    });
+    fs::remove(test.data / "catalog.db");
+    rebuild_options options;
+    options.data = test.data;
+    options.wrap_files = [](std::unique_ptr<file_system> real) {
+        return std::make_unique<failing_syncs>(std::move(real));
+    };
+    rebuild_watcher nobody;
+    CHECK_FALSE(test.run(cairn::rebuild(test.threads, options, nobody)).has_value());
+    CHECK_FALSE(fs::exists(test.data / "catalog.db"));
+    CHECK(test.rebuild()->recovered.blobs == 2);
 }
 
 TEST_CASE("rebuild: a folder that a process has open is left alone") {

@@ -1,4 +1,4 @@
-#include "http/side_by_side.hpp"
+#include "runtime/side_by_side.hpp"
 
 #include "runtime/semaphore.hpp"
 #include "runtime/task_scope.hpp"
