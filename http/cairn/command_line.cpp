@@ -88,7 +88,9 @@ CLI::Option* add_time(CLI::App& verb,
                       const std::string& help) {
     return add_parsed(verb, flags, value, parse_duration, "a duration, such as 15m", help)
         ->type_name("TIME")
-        ->default_str(fmt::format("{}s", value.count() / 1000));
+        ->default_str(value.count() % 3'600'000 == 0
+                          ? fmt::format("{}h", value.count() / 3'600'000)
+                          : fmt::format("{}s", value.count() / 1000));
 }
 
 // One of a few words.

@@ -6,6 +6,8 @@
 
 #include <boost/json/parse.hpp>
 #include <fstream>
+#include <regex>
+#include <set>
 #include <thread>
 
 namespace cairn::test {
@@ -139,6 +141,31 @@ TEST_CASE("cairn verify, backup, rebuild: wrong uses are 2 and make no store") {
     CHECK(run({"rebuild"}).status == 2);
     put_text(dir / "store", "x");
     CHECK(run({"rebuild", "--data", dir / "store", "--from", dir / "none"}).status == 2);
+}
+
+TEST_CASE("man page: it names every verb and every option that --help does") {
+    if (program_is_missing()) return;
+    std::string page = read_file("http/cairn/cairn.1");
+    std::erase(page, '\\');
+    const auto words_of = [](const std::string& text, const std::regex& form) {
+        std::set<std::string> words;
+        for (std::sregex_iterator it(text.begin(), text.end(), form), end; it != end; ++it) {
+            words.insert((*it)[1]);
+        }
+        return words;
+    };
+    const std::string all = run({"--help"}).output;
+    const auto verbs = words_of(all.substr(all.find("Subcommands")), std::regex("\n  (\\w+)"));
+    CHECK(verbs.size() >= 12);
+    for (const std::string& verb : verbs) {
+        CAPTURE(verb);
+        CHECK(mentions(page, "\n.B " + verb + "\n"));
+        const std::string help = run({verb, "--help"}).output;
+        for (const std::string& option : words_of(help, std::regex("(--[a-z-]+)[ ,=]"))) {
+            CAPTURE(option);
+            CHECK(mentions(page, option));
+        }
+    }
 }
 
 TEST_CASE("serve: backups come by themselves, and --verify always serves the same bytes") {
