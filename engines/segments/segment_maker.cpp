@@ -58,8 +58,8 @@ awaitable<result<std::shared_ptr<file>>> segment_maker::make(std::uint64_t segme
     co_return in;
 }
 
-void segment_maker::seal(std::uint64_t segment, cut_file before) {
-    run([this, segment, before = std::move(before)] { return seal_now(segment, before); });
+void segment_maker::seal(std::uint64_t segment, std::shared_ptr<file> in) {
+    run([this, segment, in = std::move(in)] { return seal_now(segment, in); });
 }
 
 void segment_maker::run(std::function<awaitable<void>()> job) noexcept {
@@ -105,22 +105,32 @@ awaitable<outcome> segment_maker::sync_step(std::span<folder_queue::entry> batch
     co_return outcome::committed;
 }
 
-awaitable<void> segment_maker::seal_now(std::uint64_t segment, cut_file before) {
-    auto sealed = co_await cut_and_seal(segment, std::move(before));
+awaitable<void> segment_maker::seal_now(std::uint64_t segment, std::shared_ptr<file> in) {
+    auto sealed = co_await cut_and_seal(segment, std::move(in));
     if (sealed || stop_.tripped()) co_return;
     log_warn("segments", "{} is left for the next start to seal: {}", segment_name(segment),
              sealed.error().message());
 }
 
-awaitable<result<void>> segment_maker::cut_and_seal(std::uint64_t segment, cut_file before) {
-    if (before) {
-        auto cut = co_await before();
-        if (!cut) co_return cut.error();
+awaitable<result<void>> segment_maker::cut_and_seal(std::uint64_t segment,
+                                                    std::shared_ptr<file> in) {
+    if (in) {
+        auto done = co_await cut(segment, std::move(in));
+        if (!done) co_return done.error();
     }
     const change sealed = seal_segment{segment};
     auto committed = co_await ledger_.commit(sealed);
     if (!committed) co_return committed.error();
     co_return result<void>();
+}
+
+// Nothing in it is undecided. A COMMIT that failed and may be durable all the same has stopped the
+// catalog, which then does not tell an end that is too early.
+awaitable<result<void>> segment_maker::cut(std::uint64_t segment, std::shared_ptr<file> in) {
+    auto rows = co_await ledger_.segments(segment - 1, 1, true);
+    if (!rows) co_return rows.error();
+    if (rows->empty() || rows->front().segment != segment) co_return result<void>();
+    co_return co_await in->truncate(rows->front().end_bytes);
 }
 
 }  // namespace cairn

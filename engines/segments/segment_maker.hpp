@@ -35,11 +35,11 @@ public:
     // unfinished_segment does. size_bytes is preallocated; 0: nothing is. errc::no_space.
     awaitable<result<std::shared_ptr<file>>> make(std::uint64_t segment, std::uint64_t size_bytes);
 
-    // In the background: `before` first (cut the file at its end), then the row is sealed. When
-    // that fails the row stays unsealed, and the next boot's recovery ends the segment: a sealed
-    // one is what its row says (SAFETY.md R2.2).
-    using cut_file = std::function<awaitable<result<void>>()>;
-    void seal(std::uint64_t segment, cut_file before = {});
+    // In the background: the file, if given, is cut at the end that the catalog knows, then the row
+    // is sealed. What lies behind that end was refused. When cutting fails the row stays unsealed,
+    // and the next boot's recovery ends the segment: a sealed one is what its row says (SAFETY.md
+    // R2.2).
+    void seal(std::uint64_t segment, std::shared_ptr<file> in = {});
     // In the background, for what needs no row. Without the memory to start it the process ends:
     // close() would wait for it for ever.
     void run(std::function<awaitable<void>()> job) noexcept;
@@ -57,8 +57,9 @@ private:
 
     awaitable<outcome> sync_step(std::span<folder_queue::entry> batch);
     awaitable<void> drain();
-    awaitable<void> seal_now(std::uint64_t segment, cut_file before);
-    awaitable<result<void>> cut_and_seal(std::uint64_t segment, cut_file before);
+    awaitable<void> seal_now(std::uint64_t segment, std::shared_ptr<file> in);
+    awaitable<result<void>> cut_and_seal(std::uint64_t segment, std::shared_ptr<file> in);
+    awaitable<result<void>> cut(std::uint64_t segment, std::shared_ptr<file> in);
 
     const executor home_;
     file_system& files_;

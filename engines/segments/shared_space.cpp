@@ -74,7 +74,7 @@ void shared_space::retire(const state_ptr& full) {
         idle = full->busy_count == 0;
     }
     if (!idle) return;  // leave() seals it
-    maker_.seal(full->segment, [full] { return full->in->truncate(full->cursor_bytes); });
+    maker_.seal(full->segment, full->in);
 }
 
 void shared_space::leave(const state_ptr& in) {
@@ -82,7 +82,7 @@ void shared_space::leave(const state_ptr& in) {
         std::lock_guard lock(mutex_);
         if (--in->busy_count > 0 || !in->full) return;
     }
-    maker_.seal(in->segment, [in] { return in->in->truncate(in->cursor_bytes); });
+    maker_.seal(in->segment, in->in);
 }
 
 // The segment stays unsealed until the space is given back, since sealing cuts the file; and it is
