@@ -8,6 +8,7 @@
 #include <boost/system/errc.hpp>
 #include <ctime>
 #include <fmt/chrono.h>
+#include <new>
 #include <utility>
 
 namespace cairn {
@@ -162,13 +163,23 @@ awaitable<void> backups::run(std::chrono::milliseconds every) {
     while (true) {
         co_await sleep_for(wait);
         wait = std::min<std::chrono::milliseconds>(every, look_again);
-        const auto names = co_await backups_in(files_, folder_of(data_));
-        const bool is_due =
-            names && (names->empty() || *backup_time(names->back()) + every <= clock::now());
-        if (!is_due) continue;
-        const auto made = co_await make();
+        const auto made = co_await make_if_due(every);
         // Complained of once for each interval, not once a minute.
         if (!made) wait = every;
+    }
+}
+
+awaitable<result<void>> backups::make_if_due(std::chrono::milliseconds every) {
+    try {
+        const auto names = co_await backups_in(files_, folder_of(data_));
+        if (!names) co_return names.error();
+        const bool is_due = names->empty() || *backup_time(names->back()) + every <= clock::now();
+        if (!is_due) co_return result<void>();
+        const auto made = co_await make();
+        if (!made) co_return made.error();
+        co_return result<void>();
+    } catch (const std::bad_alloc&) {
+        co_return make_error_code(boost::system::errc::not_enough_memory);
     }
 }
 

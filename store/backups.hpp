@@ -44,6 +44,7 @@ private:
     awaitable<result<void>> remove_old();
     awaitable<void> start_here(std::chrono::milliseconds every);
     awaitable<void> run(std::chrono::milliseconds every);
+    awaitable<result<void>> make_if_due(std::chrono::milliseconds every);
     awaitable<void> stop_here();
 
     const executor home_;
