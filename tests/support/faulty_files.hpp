@@ -1,7 +1,8 @@
 // Real files whose system calls fail when a plan says so: what a store meets on a dying disk.
 //
 // The faults come below the loop that repeats short and interrupted transfers, so that loop is
-// tested too. Reads are never answered from memory inline: each makes its call.
+// tested too. Reads are never answered from memory inline: each makes its call. Syncs that do not
+// fail answer at once and do nothing, since no power is lost.
 #pragma once
 
 #include "io/fault_plan.hpp"

@@ -50,7 +50,9 @@ int on_write(sqlite3_file* file, const void* data, int size, sqlite3_int64 offse
 int on_sync(sqlite3_file* file, int flags) {
     if (auto code = failure_of(faulty_vfs::call::sync, SQLITE_IOERR_FSYNC)) return *code;
     fault_plan* const planned = plan().syncs;
-    if (planned != nullptr && !planned->admit(file_call::sync)) return SQLITE_IOERR_FSYNC;
+    if (planned != nullptr) {
+        return planned->admit(file_call::sync) ? SQLITE_OK : SQLITE_IOERR_FSYNC;
+    }
     sqlite3_file* const real = real_of(file);
     return real->pMethods->xSync(real, flags);
 }

@@ -17,7 +17,7 @@ public:
     enum class call { write, sync };
     enum class error { io, no_space };
 
-    // With a plan, which outlives it, syncs fail as that says too.
+    // With a plan, which outlives it, syncs fail as that says, and do nothing where they succeed.
     explicit faulty_vfs(fault_plan* syncs = nullptr);
     ~faulty_vfs();
     faulty_vfs(const faulty_vfs&) = delete;
