@@ -28,11 +28,12 @@ constexpr std::size_t changes_at_once = 256;
 constexpr std::size_t page_rows = 10'000;
 constexpr std::size_t page_records = 256;
 
-// A catalog's file and what SQLite keeps beside it.
+// A catalog's file, and what SQLite and the writer keep beside it.
 constexpr const char* catalog_name = "catalog.db";
 constexpr const char* fresh_name = "catalog.rebuilt.db";
 constexpr const char* log_suffix = "-wal";
 constexpr const char* index_suffix = "-shm";
+constexpr const char* reserve_suffix = "-reserve";
 
 fs::path with_suffix(fs::path path, const char* suffix) { return path += suffix; }
 
@@ -103,6 +104,7 @@ private:
     awaitable<result<void>> take_place();
     awaitable<result<void>> set_old_aside();
     awaitable<result<void>> remove_fresh();
+    awaitable<result<void>> remove_companions();
 
     runtime& threads_;
     file_system& files_;
@@ -336,8 +338,7 @@ awaitable<result<void>> rebuilder::take_place() {
         const bool is_whole = size_bytes && *size_bytes == 0;
         if (!is_whole) co_return said(errc::corrupt, "finish the log of", fresh_);
     }
-    auto done = co_await files_.remove(log);
-    if (done) done = co_await files_.remove(with_suffix(fresh_, index_suffix));
+    auto done = co_await remove_companions();
     if (done) done = co_await set_old_aside();
     if (done) done = co_await files_.rename(fresh_, home_.catalog_path());
     if (done) done = co_await files_.sync_directory(home_.path());
@@ -367,8 +368,15 @@ awaitable<result<void>> rebuilder::set_old_aside() {
 
 awaitable<result<void>> rebuilder::remove_fresh() {
     auto done = co_await files_.remove(fresh_);
-    if (done) done = co_await files_.remove(with_suffix(fresh_, log_suffix));
-    if (done) done = co_await files_.remove(with_suffix(fresh_, index_suffix));
+    if (done) done = co_await remove_companions();
+    co_return done;
+}
+
+awaitable<result<void>> rebuilder::remove_companions() {
+    result<void> done;
+    for (const char* suffix : {log_suffix, index_suffix, reserve_suffix}) {
+        if (done) done = co_await files_.remove(with_suffix(fresh_, suffix));
+    }
     co_return done;
 }
 

@@ -121,6 +121,9 @@ TEST_CASE(
     CHECK(report->recovered.blobs == 2);
     CHECK(report->lost.blobs == 0);
     CHECK(fs::exists(report->old_catalog));
+    for (const auto& each : fs::directory_iterator(test.data)) {
+        CHECK(each.path().filename().string().find("rebuilt") == std::string::npos);
+    }
     for (int boot = 0; boot < 2; ++boot) {
         test.with_store([&](store& blobs) {
             CHECK(test.has(blobs, test.small));
