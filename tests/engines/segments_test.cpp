@@ -249,6 +249,13 @@ TEST_CASE("segments: a failed data sync stops the store for good (R6)") {
     CHECK(store.read(before).error() == errc::stopped);
 }
 
+TEST_CASE("segments: a failed data sync of one that a record has alone stops the store, too (R6)") {
+    fixture store;
+    store.files.plan().add({.kind = fault_kind::io_error, .call = file_call::sync});
+    CHECK(store.write(test::random_body(300'000, 1)).error() == errc::outcome_unknown);
+    CHECK(store.stop->tripped());
+}
+
 TEST_CASE("segments: a failed directory sync stops the store for good (R6)") {
     fixture store;
     store.files.plan().add({.kind = fault_kind::io_error, .call = file_call::sync_directory});

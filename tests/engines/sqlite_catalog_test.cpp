@@ -13,6 +13,7 @@
 #include <boost/asio/this_coro.hpp>
 #include <doctest/doctest.h>
 #include <fstream>
+#include <initializer_list>
 #include <iterator>
 #include <sqlite3.h>
 
@@ -208,6 +209,28 @@ TEST_CASE("sqlite: a write error at COMMIT that is not a full disk stops the sto
     disk.fail(test::faulty_vfs::call::write, test::faulty_vfs::error::io);
     CHECK(engine.commit(inline_put(2)).error() == errc::outcome_unknown);
     CHECK(engine.stop->tripped());
+}
+
+// On a copy of what a process that was killed, or a disk that lost its power, has left.
+void reopen_on(fixture& to, const fixture& from, std::initializer_list<const char*> files) {
+    to.close();
+    for (const char* each : {"catalog.db", "catalog.db-wal", "catalog.db-shm"}) {
+        std::filesystem::remove(to.folder / each);
+    }
+    for (const char* each : files) {
+        std::filesystem::copy_file(from.folder / each, to.folder / each);
+    }
+    to.open();
+}
+
+TEST_CASE("sqlite: what a killed process left in the log alone is durable once it is seen (R1.3)") {
+    fixture killed, next, after_power_cut;
+    killed.commit(inline_put(1)).value();
+    reopen_on(next, killed, {"catalog.db", "catalog.db-wal"});
+    CHECK(next.has(1));
+    // The worst that may happen to a log: it is gone.
+    reopen_on(after_power_cut, next, {"catalog.db"});
+    CHECK(after_power_cut.has(1));
 }
 
 TEST_CASE("sqlite: an index entry that rots never leads to another blob's row (R5)") {
