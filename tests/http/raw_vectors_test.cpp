@@ -22,6 +22,13 @@
 namespace cairn::test {
 namespace {
 
+// Between cuts of a long request. With instrumentation all of them would take a minute.
+#ifdef __has_feature
+constexpr std::size_t long_step = __has_feature(address_sanitizer) ? 17 : 1;
+#else
+constexpr std::size_t long_step = 1;
+#endif
+
 // Reads requests as a connection does, from bytes that come in pieces, and writes down what it
 // made of them: two readings of the same bytes are alike or one of them is wrong.
 class reader {
@@ -158,7 +165,8 @@ TEST_CASE("raw requests: the machines judge alike wherever the bytes are cut") {
         const std::string_view bytes = each.bytes;
         const std::string whole = verdict_of({bytes});
         std::size_t different = 0;
-        for (std::size_t cut = 1; cut < bytes.size(); ++cut) {
+        const std::size_t step = bytes.size() > 1024 ? long_step : 1;
+        for (std::size_t cut = 1; cut < bytes.size(); cut += step) {
             if (verdict_of({bytes.substr(0, cut), bytes.substr(cut)}) != whole) ++different;
         }
         CHECK(different == 0);
