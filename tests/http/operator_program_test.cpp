@@ -70,7 +70,11 @@ TEST_CASE("cairn verify: a damaged catalog is told, with what makes it anew") {
     if (program_is_missing()) return;
     const temp_dir dir;
     const std::string data = dir / "store";
-    for (int i = 0; i < 200; ++i) put_text(data, numbered_bytes(2000 + std::size_t(i)));
+    std::vector<std::string> put{"put", "--data", data};
+    for (std::size_t i = 0; i < 200; ++i) {
+        put.push_back(write_file(dir / std::to_string(i), numbered_bytes(2000 + i)));
+    }
+    REQUIRE(run(put).status == 0);
     std::fstream file(dir / "store" / "catalog.db",
                       std::ios::in | std::ios::out | std::ios::binary);
     file.seekp(20 * 8192);
