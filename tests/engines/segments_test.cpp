@@ -140,6 +140,24 @@ TEST_CASE("segments: a full segment is sealed and cut, and the next one is begun
     CHECK(store.run((*in)->size()).value() == sealed.end_bytes);
 }
 
+TEST_CASE("segments: what an ended boot left open is cut at its last record, then sealed (R2.2)") {
+    fixture test;
+    test.close();
+    const std::uint64_t left = test.rows.boot() << 32 | 77;
+    test.commit(open_segment{left});
+    put_blob row;
+    row.where = locator{left, 0, 8192};
+    test.commit(row);
+    const std::string path = "/segments/" + segment_name(left);
+    const auto in = test.run(test.files.open(path, open_mode::create)).value();
+    REQUIRE(test.run(in->preallocate(1 << 20)).has_value());
+
+    test.rows.reopen();
+    test.open();
+    CHECK(test.run(in->size()).value() == 8192);
+    CHECK(test.ledger(true).empty());
+}
+
 TEST_CASE("segments: one with an undecided record is not sealed (R2.4)") {
     fixture store;
     auto undecided = store.write(test::random_body(200'000, 1)).value();
