@@ -31,7 +31,7 @@ std::string name_now() {
     return fmt::format("{}{:%Y%m%dT%H%M%SZ}{}", name_begin, fmt::gmtime(now), name_end);
 }
 
-// True again when it goes.
+// The one turn there is, if nobody has it; given back when this goes.
 class turn {
 public:
     explicit turn(std::atomic<bool>& busy) : busy_(busy), taken_(!busy.exchange(true)) {}
@@ -136,7 +136,8 @@ awaitable<result<void>> backups::remove_old() {
     const auto names = co_await backups_in(files_, folder);
     if (!names) co_return names.error();
     for (std::size_t i = 0; i + backups_kept < names->size(); ++i) {
-        auto removed = co_await files_.remove(folder / (*names)[i]);
+        const std::filesystem::path old = folder / (*names)[i];
+        auto removed = co_await files_.remove(old);
         if (!removed) co_return removed.error();
     }
     co_return result<void>();

@@ -319,7 +319,8 @@ awaitable<result<void>> rebuilder::commit_all() {
     error_code failure;
     const std::function<awaitable<void>(std::size_t)> commit_one =
         [&](std::size_t index) -> awaitable<void> {
-        auto done = co_await rows_->commit(std::move(waiting_[index]));
+        change& what = waiting_[index];
+        auto done = co_await rows_->commit(std::move(what));
         if (!done) failure = done.error();
     };
     co_await side_by_side(waiting_.size(), waiting_.size(), commit_one);
