@@ -158,6 +158,20 @@ TEST_CASE("segments: what an ended boot left open is cut at its last record, the
     CHECK(test.ledger(true).empty());
 }
 
+TEST_CASE("segments: a span that was found good is trusted until the next boot, or never (R5)") {
+    fixture test;
+    const extent stored = test.put(test::random_body(10'000, 1));
+    const std::string path = "/segments/" + segment_name(stored.at.container);
+    const auto in = test.run(test.files.open(path, open_mode::read)).value();
+    for (const verifying when : {verifying::first, verifying::always}) {
+        const auto checks = test.run(record_checks::load(in, stored, when)).value();
+        const buffer span = test.run(in->read_at(stored.at.offset, stored.size_bytes)).value();
+        CHECK_FALSE(checks->all_good(0, stored.size_bytes));
+        CHECK(checks->judge(0, span.view()));
+        CHECK(checks->all_good(0, stored.size_bytes) == (when == verifying::first));
+    }
+}
+
 TEST_CASE("segments: one with an undecided record is not sealed (R2.4)") {
     fixture store;
     auto undecided = store.write(test::random_body(200'000, 1)).value();
