@@ -17,6 +17,7 @@
 #include "runtime/result.hpp"
 
 #include <cstddef>
+#include <cstdint>
 #include <memory>
 #include <string>
 #include <vector>
@@ -40,6 +41,10 @@ public:
 
     // The catalog has decided, either way, and accounts for the bytes from now on.
     void decide() noexcept { decided_ = true; }
+
+    // The catalog refused it and nothing happened: from now on nothing will, after a crash neither.
+    // Not so sure after an error. Cancelled: throws, as after an error.
+    virtual awaitable<result<void>> withdraw() { co_return result<void>(); }
 
 protected:
     bool decided() const noexcept { return decided_; }
@@ -80,9 +85,11 @@ public:
     // mean the whole container. Durable on return; absent is success.
     virtual awaitable<result<void>> erase(locator at) = 0;
 
-    // Up to `limit` records after `after`, in locator order, read from the bytes alone: for rebuild
-    // and audits. Fewer than `limit` means the end.
-    virtual awaitable<result<std::vector<found_record>>> scan(locator after, std::size_t limit) = 0;
+    // Up to `limit` records after `after` in containers up to `last_container`, in locator order,
+    // read from the bytes alone: for compaction and audits. Fewer than `limit` means the end.
+    virtual awaitable<result<std::vector<found_record>>> scan(locator after,
+                                                              std::uint64_t last_container,
+                                                              std::size_t limit) = 0;
 
     // Ends background work. No other call is in progress or follows; await it before destruction.
     virtual awaitable<void> close() = 0;

@@ -44,7 +44,7 @@ struct row {
 // Publishes a blob. When no row stands, or the standing one is quarantined (then this heals it and
 // the old bytes are dropped as by remove_blob), the bytes become the blob's. Otherwise this put has
 // lost and its bytes are dropped, unless the standing row names its own locator: that is its own
-// success.
+// success. Won or lost, the end of a replayed segment lies behind its record from now on.
 struct put_blob {
     blob_id id;
     std::uint64_t size_bytes = 0;
@@ -62,6 +62,17 @@ struct remove_blob {
     blob_id id;
 };
 
+// Moves a blob whose bytes were copied: if its row names `from` and is not quarantined, it names
+// `to` from now on, and `from` is dropped as by remove_blob; nothing else of the row changes.
+// Otherwise `to` is dropped like the bytes of a put that lost, unless the row names it already:
+// that is its own success. `to` lies in a segment of this boot.
+struct move_blob {
+    blob_id id;
+    locator from;
+    locator to;
+    bool alone = false;  // as in put_blob
+};
+
 // Takes a blob whose bytes failed a check out of sight, if its row still names the bytes that
 // failed: the locator, or the inline value, which is checked again in the same transaction.
 struct quarantine_blob {
@@ -73,12 +84,18 @@ struct quarantine_blob {
 // A segment of this boot is about to be made; committed before its file is.
 struct open_segment {
     std::uint64_t segment = 0;
+    // After a crash its whole records behind its end are put again before anything is answered, so
+    // the log itself may be a put's commit (engines/log_commits.hpp).
+    bool replayed = false;
 };
 
 // No record will be added to the segment any more. With nothing live it goes into `reclaim`.
 // Sealing a sealed or unknown segment changes nothing.
 struct seal_segment {
     std::uint64_t segment = 0;
+    // Put first, in the same transaction: what a crash left in the log alone. All or none, since
+    // each of them moves the end behind which the next start would look for them.
+    std::vector<put_blob> found = {};
 };
 
 // The bytes of a reclaimed locator are gone: its `reclaim` row goes, and a whole segment's own row.
@@ -86,11 +103,16 @@ struct forget_locator {
     locator at;
 };
 
-using change = std::
-    variant<put_blob, remove_blob, quarantine_blob, open_segment, seal_segment, forget_locator>;
+using change = std::variant<put_blob,
+                            remove_blob,
+                            move_blob,
+                            quarantine_blob,
+                            open_segment,
+                            seal_segment,
+                            forget_locator>;
 
 struct applied {
-    bool changed = false;         // the put won, the blob was removed or quarantined, ...
+    bool changed = false;         // the put won, the blob was removed, moved or quarantined, ...
     bool freed = false;           // something went into `reclaim`
     std::optional<row> standing;  // of put_blob that lost: the row that stands, without its value
 };
@@ -99,8 +121,9 @@ struct segment_row {
     std::uint64_t segment = 0;
     std::uint64_t boot = 0;
     bool sealed = false;
-    std::uint64_t end_bytes = 0;   // where the last published record ends
+    std::uint64_t end_bytes = 0;   // where the last record ends whose put was decided
     std::uint64_t live_bytes = 0;  // records that rows point at
+    bool replayed = false;         // as open_segment says; a catalog that syncs each commit forgets
 };
 
 struct catalog_counts {

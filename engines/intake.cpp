@@ -21,8 +21,11 @@ buffer joined(const std::deque<buffer>& windows, std::size_t size_bytes) {
 
 }  // namespace
 
-intake::intake(source& body, std::optional<blob_id> claim, std::uint64_t size_max_bytes)
-    : body_(body), claim_(claim), size_max_bytes_(size_max_bytes) {}
+intake::intake(source& body,
+               std::optional<blob_id> claim,
+               std::uint64_t size_max_bytes,
+               intake_for what)
+    : body_(body), claim_(claim), size_max_bytes_(size_max_bytes), what_(what) {}
 
 awaitable<result<buffer>> intake::next() {
     if (!kept_.empty()) {

@@ -13,10 +13,21 @@
 
 namespace cairn {
 
+// What the bytes are written for.
+enum class intake_for {
+    put,   // a blob that may be new
+    move,  // a blob that stands and is to stand elsewhere: never put again after a crash
+};
+
 class intake final : public source {
 public:
     // The body outlives this. A body longer than size_max_bytes ends with errc::too_large.
-    intake(source& body, std::optional<blob_id> claim, std::uint64_t size_max_bytes);
+    intake(source& body,
+           std::optional<blob_id> claim,
+           std::uint64_t size_max_bytes,
+           intake_for what = intake_for::put);
+
+    intake_for what() const noexcept { return what_; }
 
     std::optional<std::uint64_t> size() const override { return body_.size(); }
 
@@ -44,6 +55,7 @@ private:
     source& body_;
     const std::optional<blob_id> claim_;
     const std::uint64_t size_max_bytes_;
+    const intake_for what_;
     std::deque<buffer> kept_;  // read by whole_within(), not yet given by next(); at most its limit
     sha256 hash_;
     checksum_stream checks_;

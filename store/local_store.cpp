@@ -28,6 +28,17 @@ bool bytes_are_bad(const error_code& ec) noexcept {
     return ec == errc::corrupt || ec == errc::absent;
 }
 
+class one_more {
+public:
+    explicit one_more(std::atomic<std::size_t>& of) : of_(of) { ++of_; }
+    ~one_more() { --of_; }
+    one_more(const one_more&) = delete;
+    one_more& operator=(const one_more&) = delete;
+
+private:
+    std::atomic<std::size_t>& of_;
+};
+
 }  // namespace
 
 // A stored blob on its way out: when its bytes turn out bad, the blob is quarantined.
@@ -74,6 +85,17 @@ local_store::local_store(runtime& threads, parts engines, local_store_options op
     if (!engines_.bulk) return;
     reclaimer_ = std::make_unique<reclaimer>(threads.next().get_executor(), *engines_.catalog,
                                              *engines_.bulk, *engines_.stop);
+    compactor::surroundings around{*engines_.catalog,
+                                   *engines_.bulk,
+                                   cache_,
+                                   *engines_.stop,
+                                   [this] { return feel(); },
+                                   [this](row_ptr bad, std::string reason) {
+                                       return suspect(std::move(bad), std::move(reason));
+                                   },
+                                   [this](const applied& done) { note(done); }};
+    compactor_ = std::make_unique<compactor>(threads.next().get_executor(), threads.metrics(),
+                                             std::move(around), options_.compaction);
 }
 
 awaitable<std::unique_ptr<local_store>> local_store::open(runtime& threads,
@@ -81,6 +103,7 @@ awaitable<std::unique_ptr<local_store>> local_store::open(runtime& threads,
                                                           local_store_options options) {
     std::unique_ptr<local_store> made(new local_store(threads, std::move(engines), options));
     if (made->reclaimer_) co_await made->reclaimer_->start();
+    if (made->compactor_) co_await made->compactor_->start();
     co_return made;
 }
 
@@ -131,7 +154,15 @@ awaitable<result<receipt>> local_store::put_again(intake& body, blob_id id) {
     co_return receipt{id, body.size_bytes(), false, options_.kept};
 }
 
+// Counted, since compaction makes way for puts, but not when there is no room.
 awaitable<result<receipt>> local_store::put_bulk(intake& body) {
+    const one_more counted(bulk_puts_);
+    auto done = co_await write_and_publish(body);
+    if (done || done.error() == errc::no_space) is_short_of_space_ = !done;
+    co_return done;
+}
+
+awaitable<result<receipt>> local_store::write_and_publish(intake& body) {
     auto written = co_await engines_.bulk->write(body);
     if (!written) co_return written.error();
     const std::unique_ptr<draft> bytes = std::move(*written);
@@ -142,7 +173,12 @@ awaitable<result<receipt>> local_store::put_bulk(intake& body) {
     what.where = bytes->stored().at;
     what.alone = bytes->alone();
     auto published = co_await publish(std::move(what));
-    if (published) bytes->decide();
+    if (published) {
+        bytes->decide();
+        co_return published;
+    }
+    auto withdrawn = co_await bytes->withdraw();
+    if (!withdrawn) co_return error_code(errc::outcome_unknown);
     co_return published;
 }
 
@@ -271,6 +307,7 @@ awaitable<result<backup>> local_store::back_up() {
 
 awaitable<void> local_store::close() {
     if (engines_.backups) co_await engines_.backups->close();
+    if (compactor_) co_await compactor_->close();
     if (reclaimer_) co_await reclaimer_->close();
     if (engines_.bulk) co_await engines_.bulk->close();
     co_await engines_.catalog->close();
@@ -317,6 +354,11 @@ awaitable<result<bool>> local_store::suspect(row_ptr bad, std::string reason) {
 
 void local_store::note(const applied& done) {
     if (done.freed && reclaimer_) reclaimer_->wake();
+}
+
+pressure local_store::feel() const noexcept {
+    if (is_short_of_space_) return pressure::space;
+    return bulk_puts_ > options_.compaction.load_puts ? pressure::load : pressure::none;
 }
 
 }  // namespace cairn

@@ -1,12 +1,10 @@
 #include "store/rebuild.hpp"
 
-#include "engines/segments/record_checks.hpp"
 #include "engines/segments/scan.hpp"
 #include "engines/segments/segment_name.hpp"
 #include "engines/sqlite/catalog_copy.hpp"
 #include "engines/sqlite/schema.hpp"
 #include "engines/sqlite/sqlite_catalog.hpp"
-#include "runtime/hash.hpp"
 #include "runtime/log.hpp"
 #include "runtime/side_by_side.hpp"
 #include "store/backups.hpp"
@@ -60,15 +58,6 @@ std::optional<identity> sound_catalog(const fs::path& path) {
     const auto boot = sqlite::last_boot(*opened);
     if (!name || !boot) return std::nullopt;
     return identity{*name, *boot};
-}
-
-put_blob put_of(const found_record& record) {
-    put_blob put;
-    put.id = record.id;
-    put.size_bytes = record.stored.size_bytes;
-    put.checksums_digest = record.stored.checksums_digest;
-    put.where = record.stored.at;
-    return put;
 }
 
 class rebuilder {
@@ -245,7 +234,8 @@ awaitable<result<void>> rebuilder::judge_rows() {
 awaitable<result<void>> rebuilder::judge_records() {
     locator after;
     while (true) {
-        auto page = co_await scan_segments(files_, home_.segments_path(), after, page_records);
+        auto page =
+            co_await scan_segments(files_, home_.segments_path(), after, UINT64_MAX, page_records);
         if (!page) co_return page.error();
         for (const found_record& each : *page) {
             auto judged = co_await judge_record(each);
@@ -295,18 +285,8 @@ awaitable<bool> rebuilder::is_good(const found_record& record) {
     const fs::path path = home_.segments_path() / segment_name(record.stored.at.container);
     auto in = co_await files_.open(path, open_mode::read);
     if (!in) co_return false;
-    auto checks = co_await record_checks::load(*in, record.stored);
-    if (!checks) co_return false;
-    const byte_range whole{0, record.stored.size_bytes};
-    const auto bytes = read_range(*in, *checks, whole);
-    sha256 so_far;
-    while (true) {
-        const auto window = co_await bytes->next();
-        if (!window) co_return false;
-        if (window->empty()) break;
-        so_far.update(window->view());
-    }
-    co_return so_far.finish() == record.id.bytes;
+    const auto whole = co_await is_whole(std::move(*in), record);
+    co_return whole&&* whole;
 }
 
 awaitable<result<void>> rebuilder::commit_later(change what) {

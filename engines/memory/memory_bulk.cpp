@@ -115,11 +115,14 @@ awaitable<result<void>> memory_bulk::erase(locator at) {
     co_return result<void>();
 }
 
-awaitable<result<std::vector<found_record>>> memory_bulk::scan(locator after, std::size_t limit) {
+awaitable<result<std::vector<found_record>>> memory_bulk::scan(locator after,
+                                                               std::uint64_t last_container,
+                                                               std::size_t limit) {
     std::lock_guard lock(mutex_);
     std::vector<found_record> list;
     auto next = records_.upper_bound(after.container);
     for (; next != records_.end() && list.size() < limit; ++next) {
+        if (next->first > last_container) break;
         list.push_back({next->second->id, next->second->stored});
     }
     co_return list;

@@ -16,7 +16,9 @@ public:
     awaitable<result<std::unique_ptr<draft>>> write(intake& body) override;
     awaitable<result<std::unique_ptr<source>>> read(extent stored, byte_range range) override;
     awaitable<result<void>> erase(locator at) override;
-    awaitable<result<std::vector<found_record>>> scan(locator after, std::size_t limit) override;
+    awaitable<result<std::vector<found_record>>> scan(locator after,
+                                                      std::uint64_t last_container,
+                                                      std::size_t limit) override;
     awaitable<void> close() override;
 
     // For tests of what happens when stored bytes rot: flips one bit of a byte string.

@@ -14,6 +14,11 @@ std::int64_t now_us() noexcept {
     return std::chrono::duration_cast<std::chrono::microseconds>(now).count();
 }
 
+void pass(segment_row& segment, const put_blob& put) {
+    segment.end_bytes = std::max(segment.end_bytes, put.where->offset + put.where->length_bytes);
+    segment.sealed = segment.sealed || put.alone;
+}
+
 }  // namespace
 
 awaitable<result<applied>> memory_catalog::commit(change what) {
@@ -119,6 +124,21 @@ applied memory_catalog::apply(const remove_blob& removal) {
     return {.changed = true, .freed = gone.where && drop_bytes(*gone.where), .standing = {}};
 }
 
+applied memory_catalog::apply(const move_blob& move) {
+    const auto found = rows_.find(move.id);
+    const bool is_there = found != rows_.end() && found->second.where == move.to;
+    if (is_there) return {.changed = true, .freed = false, .standing = {}};
+    put_blob copy;
+    copy.where = move.to;
+    copy.alone = move.alone;
+    const bool moves =
+        found != rows_.end() && found->second.where == move.from && !found->second.quarantined;
+    if (!moves) return {.changed = false, .freed = drop_loser(copy), .standing = {}};
+    found->second.where = move.to;
+    add_bytes(copy);
+    return {.changed = true, .freed = drop_bytes(move.from), .standing = {}};
+}
+
 applied memory_catalog::apply(const quarantine_blob& suspect) {
     const auto found = rows_.find(suspect.id);
     if (found == rows_.end()) return {};
@@ -137,11 +157,13 @@ applied memory_catalog::apply(const open_segment& opened) {
                                  .boot = boot(),
                                  .sealed = false,
                                  .end_bytes = 0,
-                                 .live_bytes = 0};
+                                 .live_bytes = 0,
+                                 .replayed = opened.replayed};
     return {.changed = true, .freed = false, .standing = {}};
 }
 
 applied memory_catalog::apply(const seal_segment& sealed) {
+    for (const put_blob& each : sealed.found) apply(each);
     const auto found = segments_.find(sealed.segment);
     if (found == segments_.end()) return {};
     found->second.sealed = true;
@@ -162,10 +184,8 @@ void memory_catalog::add_bytes(const put_blob& put) {
     if (!put.where) return;
     const auto found = segments_.find(put.where->container);
     if (found == segments_.end()) return;
-    segment_row& segment = found->second;
-    segment.live_bytes += put.where->length_bytes;
-    segment.end_bytes = std::max(segment.end_bytes, put.where->offset + put.where->length_bytes);
-    segment.sealed = segment.sealed || put.alone;
+    found->second.live_bytes += put.where->length_bytes;
+    pass(found->second, put);
 }
 
 bool memory_catalog::drop_bytes(const locator& at) {
@@ -179,7 +199,7 @@ bool memory_catalog::drop_loser(const put_blob& put) {
     if (!put.where) return false;
     const auto found = segments_.find(put.where->container);
     if (found == segments_.end()) return reclaim_.insert(*put.where).second;
-    found->second.sealed = found->second.sealed || put.alone;
+    pass(found->second, put);
     return reclaim_if_dead(found->second);
 }
 

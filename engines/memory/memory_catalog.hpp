@@ -33,6 +33,7 @@ public:
 private:
     applied apply(const put_blob& put);
     applied apply(const remove_blob& removal);
+    applied apply(const move_blob& move);
     applied apply(const quarantine_blob& suspect);
     applied apply(const open_segment& opened);
     applied apply(const seal_segment& sealed);

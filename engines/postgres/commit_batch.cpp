@@ -1,6 +1,7 @@
 #include "engines/postgres/commit_batch.hpp"
 
 #include "engines/postgres/stored_row.hpp"
+#include "runtime/check.hpp"
 
 #include <algorithm>
 #include <array>
@@ -33,9 +34,12 @@ constexpr statement remove_one{
     "remove_one",
     "SELECT changed, freed FROM cairn.remove_blob($1::bigint, $2::bigint, $3::bytea,"
     " $4::bytea)"};
+constexpr statement move_one{
+    "move_one",
+    "SELECT changed, freed FROM cairn.move_blob($1::bytea, $2::bigint, $3::bigint, $4::bigint,"
+    " $5::bigint, $6::bigint, $7::bigint, $8)"};
 constexpr statement forget_operations{
-    "forget_operations",
-    "DELETE FROM cairn.operations WHERE id >= $1::bytea AND id < $2::bytea"};
+    "forget_operations", "DELETE FROM cairn.operations WHERE id >= $1::bytea AND id < $2::bytea"};
 constexpr statement quarantine_one{
     "quarantine_one",
     "SELECT cairn.quarantine_blob($1::bytea, $2::bigint, $3::bigint, $4::bigint, $5::bytea,"
@@ -47,8 +51,7 @@ constexpr statement open_one{
 constexpr statement seal_one{"seal_one",
                              "SELECT changed, freed FROM cairn.seal_segment($1::bigint)"};
 constexpr statement forget_one{
-    "forget_one",
-    "SELECT cairn.forget_bytes($1::bigint, $2::bigint, $3::bigint), false"};
+    "forget_one", "SELECT cairn.forget_bytes($1::bigint, $2::bigint, $3::bigint), false"};
 
 // A row of more is sent alone: fat arrays are copied several times on their way (LIMITS.md C).
 constexpr std::size_t small_value_bytes = 16 << 10;
@@ -69,6 +72,7 @@ rank rank_of(const change& what) {
             if constexpr (std::is_same_v<type, put_blob>) return {1, each.id, 0};
             if constexpr (std::is_same_v<type, quarantine_blob>) return {1, each.id, 1};
             if constexpr (std::is_same_v<type, remove_blob>) return {1, each.id, 2};
+            if constexpr (std::is_same_v<type, move_blob>) return {1, each.id, 3};
             return {2, {}, 0};
         },
         what);
@@ -193,6 +197,12 @@ void commit_batch::add_single(segment& work, std::size_t index) const {
             const operation_id operation(boot_, lane_, number_, first_entry_ + index);
             with.add(boot_).add(lane_).add(each.id.view()).add(operation.view());
             work.add(remove_one, std::move(with));
+        } else if constexpr (std::is_same_v<type, move_blob>) {
+            with.add(each.id.view());
+            add_locator(with, each.from);
+            add_locator(with, each.to);
+            with.add(each.alone);
+            work.add(move_one, std::move(with));
         } else if constexpr (std::is_same_v<type, quarantine_blob>) {
             with.add(each.id.view());
             add_locator(with, each.failed_at);
@@ -207,6 +217,7 @@ void commit_batch::add_single(segment& work, std::size_t index) const {
             with.add(signed_of(each.segment)).add(boot_);
             work.add(open_one, std::move(with));
         } else if constexpr (std::is_same_v<type, seal_segment>) {
+            CAIRN_CHECK(each.found.empty());  // each commit is synced: no segment is replayed
             with.add(signed_of(each.segment));
             work.add(seal_one, std::move(with));
         } else {

@@ -1,9 +1,9 @@
 // A batch of changes as one write transaction, and its answers as their replies.
 //
 // Small puts are one INSERT of many rows; every other change is a call of its own. The order in a
-// batch is: small puts, segments opened, then puts, quarantines and removals by id, then what
-// follows from them. So all transactions, of all processes, take their locks in one order and do
-// not deadlock (LIMITS.md, trap 2). A small put that did not get its row, because one stands or
+// batch is: small puts, segments opened, then puts, quarantines, removals and moves by id, then
+// what follows from them. So all transactions, of all processes, take their locks in one order and
+// do not deadlock (LIMITS.md, trap 2). A small put that did not get its row, because one stands or
 // because the batch has the blob twice, is decided by a second transaction.
 //
 // Plain values; no I/O.

@@ -433,11 +433,37 @@ BEGIN
 END $$)sql",
 };
 
+constexpr const char* format_2[] = {
+    // Only if the row still names what was copied, and no quarantine came between. The row is
+    // locked by an earlier statement than those that decide (SAFETY.md R3.9). Run again, it finds
+    // its own locator and has nothing to do.
+    R"sql(CREATE FUNCTION cairn.move_blob(b_id bytea, c bigint, s bigint, l bigint,
+    to_c bigint, to_s bigint, to_l bigint, is_alone boolean, OUT changed boolean,
+    OUT freed boolean) LANGUAGE plpgsql AS $$
+BEGIN
+    freed := false;
+    PERFORM 1 FROM cairn.blobs WHERE id = b_id FOR NO KEY UPDATE;
+    changed := EXISTS (SELECT FROM cairn.blobs
+        WHERE id = b_id AND container = to_c AND start = to_s AND length = to_l);
+    IF changed THEN RETURN; END IF;
+    UPDATE cairn.blobs SET container = to_c, start = to_s, length = to_l
+        WHERE id = b_id AND container = c AND start = s AND length = l
+        AND NOT EXISTS (SELECT FROM cairn.quarantine WHERE id = b_id);
+    changed := FOUND;
+    UPDATE cairn.segments SET live_bytes = live_bytes + CASE WHEN changed THEN to_l ELSE 0 END,
+        end_bytes = greatest(end_bytes, CASE WHEN changed THEN to_s + to_l ELSE 0 END),
+        sealed = sealed OR is_alone WHERE segment = to_c;
+    freed := cairn.reclaim_if_dead(to_c);
+    IF changed THEN freed := cairn.drop_bytes(c, s, l) OR freed; END IF;
+END $$)sql",
+};
+
 }  // namespace
 
 std::span<const char* const> migration(int from) {
-    CAIRN_CHECK(from == 0);
-    return format_1;
+    CAIRN_CHECK(from == 0 || from == 1);
+    if (from == 0) return format_1;
+    return format_2;
 }
 
 }  // namespace cairn::postgres

@@ -4,6 +4,8 @@
 #include "engines/postgres/sql_error.hpp"
 #include "engines/postgres/stored_row.hpp"
 
+#include <algorithm>
+#include <cstdint>
 #include <utility>
 
 namespace cairn {
@@ -19,12 +21,11 @@ constexpr statement read_sums{
 constexpr statement claim_bytes{"claim_bytes",
                                 "SELECT cairn.claim_bytes($1::bigint, $2::bigint, $3::bigint)"};
 constexpr statement sweep_bytes{
-    "sweep_bytes",
-    "SELECT cairn.sweep_bytes($1::bigint, $2::bigint, $3::bigint, $4::bigint)"};
+    "sweep_bytes", "SELECT cairn.sweep_bytes($1::bigint, $2::bigint, $3::bigint, $4::bigint)"};
 constexpr statement scan_whole{
     "scan_whole",
     "SELECT container, trailer FROM cairn.chunks WHERE trailer IS NOT NULL"
-    " AND container > $1::bigint ORDER BY container LIMIT $2::bigint"};
+    " AND container > $1::bigint AND container <= $2::bigint ORDER BY container LIMIT $3::bigint"};
 
 constexpr std::size_t write_budget_bytes = 64 << 20;
 constexpr std::size_t read_budget_bytes = 64 << 20;
@@ -139,9 +140,12 @@ awaitable<result<void>> postgres_bulk::erase(locator at) {
 }
 
 awaitable<result<std::vector<found_record>>> postgres_bulk::scan(locator after,
+                                                                 std::uint64_t last_container,
                                                                  std::size_t limit) {
+    const std::uint64_t last = std::min<std::uint64_t>(last_container, INT64_MAX);
     parameters with;
-    with.add(signed_of(after.container)).add(static_cast<std::int64_t>(limit));
+    with.add(signed_of(after.container)).add(signed_of(last));
+    with.add(static_cast<std::int64_t>(std::min<std::size_t>(limit, INT64_MAX)));
     segment query(scan_whole, std::move(with));
     auto answered = co_await in_.read(0, std::move(query));
     if (!answered) co_return answered.error();

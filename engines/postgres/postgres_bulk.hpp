@@ -30,7 +30,9 @@ public:
     // Of a whole container; any other is not of this engine, and absent. The `reclaim` row goes
     // with the last bytes, so that both are durable, or none.
     awaitable<result<void>> erase(locator at) override;
-    awaitable<result<std::vector<found_record>>> scan(locator after, std::size_t limit) override;
+    awaitable<result<std::vector<found_record>>> scan(locator after,
+                                                      std::uint64_t last_container,
+                                                      std::size_t limit) override;
     awaitable<void> close() override;
 
 private:

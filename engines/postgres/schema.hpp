@@ -14,7 +14,7 @@
 
 namespace cairn::postgres {
 
-inline constexpr std::int64_t format_version = 1;
+inline constexpr std::int64_t format_version = 2;
 
 struct boot_record {
     std::uint64_t boot = 0;

@@ -1,7 +1,9 @@
 #include "engines/segments/scan.hpp"
 
 #include "engines/segments/record.hpp"
+#include "engines/segments/record_checks.hpp"
 #include "engines/segments/segment_name.hpp"
+#include "runtime/hash.hpp"
 
 #include <algorithm>
 #include <boost/system/errc.hpp>
@@ -30,13 +32,13 @@ void collect(byte_view piece,
     }
 }
 
-// A body may hold what looks like a record of its own place. It is found as well and does no harm:
-// what a record is worth is decided by whether its bytes hash to its id.
-awaitable<result<void>> scan_one(std::shared_ptr<file> in,
-                                 std::uint64_t segment,
-                                 locator after,
-                                 std::size_t limit,
-                                 std::vector<found_record>& found) {
+}  // namespace
+
+awaitable<result<std::vector<found_record>>> scan_segment(std::shared_ptr<file> in,
+                                                          std::uint64_t segment,
+                                                          locator after,
+                                                          std::size_t limit) {
+    std::vector<found_record> found;
     const std::uint64_t begin = segment == after.container ? after.offset : 0;
     for (std::uint64_t offset = begin; found.size() < limit; offset += piece_bytes) {
         auto piece = co_await in->read_at(offset, piece_bytes);
@@ -44,10 +46,34 @@ awaitable<result<void>> scan_one(std::shared_ptr<file> in,
         collect(piece->view(), segment, offset, after, limit, found);
         if (piece->size() < piece_bytes) break;
     }
-    co_return result<void>();
+    co_return found;
 }
 
-}  // namespace
+put_blob put_of(const found_record& record) {
+    put_blob put;
+    put.id = record.id;
+    put.size_bytes = record.stored.size_bytes;
+    put.checksums_digest = record.stored.checksums_digest;
+    put.where = record.stored.at;
+    return put;
+}
+
+awaitable<result<bool>> is_whole(std::shared_ptr<file> in, found_record record) {
+    auto checks = co_await record_checks::load(in, record.stored);
+    if (!checks && checks.error() == errc::corrupt) co_return false;
+    if (!checks) co_return failed_bool(checks.error());
+    const byte_range all{0, record.stored.size_bytes};
+    const auto bytes = read_range(std::move(in), std::move(*checks), all);
+    sha256 so_far;
+    while (true) {
+        const auto window = co_await bytes->next();
+        if (!window && window.error() == errc::corrupt) co_return false;
+        if (!window) co_return failed_bool(window.error());
+        if (window->empty()) break;
+        so_far.update(window->view());
+    }
+    co_return so_far.finish() == record.id.bytes;
+}
 
 awaitable<result<std::vector<std::uint64_t>>> list_segments(file_system& files,
                                                             std::filesystem::path folder,
@@ -69,16 +95,19 @@ awaitable<result<std::vector<std::uint64_t>>> list_segments(file_system& files,
 awaitable<result<std::vector<found_record>>> scan_segments(file_system& files,
                                                            std::filesystem::path folder,
                                                            locator after,
+                                                           std::uint64_t last_segment,
                                                            std::size_t limit) {
     auto numbers = co_await list_segments(files, folder, after.container);
     if (!numbers) co_return numbers.error();
     std::vector<found_record> found;
     for (const std::uint64_t segment : *numbers) {
-        if (found.size() == limit) break;
+        if (found.size() == limit || segment > last_segment) break;
         auto in = co_await files.open(folder / segment_name(segment), open_mode::read);
         if (!in) co_return in.error();
-        auto scanned = co_await scan_one(std::move(*in), segment, after, limit, found);
+        const std::size_t room = limit - found.size();
+        auto scanned = co_await scan_segment(std::move(*in), segment, after, room);
         if (!scanned) co_return scanned.error();
+        found.insert(found.end(), scanned->begin(), scanned->end());
     }
     co_return found;
 }

@@ -42,12 +42,11 @@ segment_maker::segment_maker(executor home,
 
 std::uint64_t segment_maker::next_number() noexcept { return boot() << 32 | ++last_; }
 
-awaitable<result<std::shared_ptr<file>>> segment_maker::make(std::uint64_t segment,
+awaitable<result<std::shared_ptr<file>>> segment_maker::make(open_segment opened,
                                                              std::uint64_t size_bytes) {
-    const change opened = open_segment{segment};
-    auto committed = co_await ledger_.commit(opened);
+    auto committed = co_await commit(opened);
     if (!committed) co_return committed.error();
-    auto in = co_await files_.open(path_of(segment), open_mode::create);
+    auto in = co_await files_.open(path_of(opened.segment), open_mode::create);
     if (!in) co_return in.error();
     if (size_bytes > 0) {
         auto taken = co_await (*in)->preallocate(size_bytes);
@@ -106,31 +105,41 @@ awaitable<outcome> segment_maker::sync_step(std::span<folder_queue::entry> batch
 }
 
 awaitable<void> segment_maker::seal_now(std::uint64_t segment, std::shared_ptr<file> in) {
-    auto sealed = co_await cut_and_seal(segment, std::move(in));
+    auto sealed = co_await end(segment, std::move(in));
     if (sealed || stop_.tripped()) co_return;
     log_warn("segments", "{} is left for the next start to seal: {}", segment_name(segment),
              sealed.error().message());
 }
 
-awaitable<result<void>> segment_maker::cut_and_seal(std::uint64_t segment,
-                                                    std::shared_ptr<file> in) {
-    if (in) {
-        auto done = co_await cut(segment, std::move(in));
-        if (!done) co_return done.error();
-    }
-    const change sealed = seal_segment{segment};
-    auto committed = co_await ledger_.commit(sealed);
-    if (!committed) co_return committed.error();
-    co_return result<void>();
-}
-
 // Nothing in it is undecided. A COMMIT that failed and may be durable all the same has stopped the
 // catalog, which then does not tell an end that is too early.
-awaitable<result<void>> segment_maker::cut(std::uint64_t segment, std::shared_ptr<file> in) {
+awaitable<result<void>> segment_maker::end(std::uint64_t segment, std::shared_ptr<file> in) {
+    const seal_segment sealed{segment};
+    if (!in) co_return co_await commit(sealed);
     auto rows = co_await ledger_.segments(segment - 1, 1, true);
     if (!rows) co_return rows.error();
-    if (rows->empty() || rows->front().segment != segment) co_return result<void>();
-    co_return co_await in->truncate(rows->front().end_bytes);
+    const bool is_open = !rows->empty() && rows->front().segment == segment;
+    if (!is_open) co_return co_await commit(sealed);
+    co_return co_await cut_and_seal(std::move(in), rows->front().end_bytes, sealed);
+}
+
+awaitable<result<void>> segment_maker::cut_and_seal(std::shared_ptr<file> in,
+                                                    std::uint64_t end_bytes,
+                                                    seal_segment sealed) {
+    auto cut = co_await in->truncate(end_bytes);
+    if (!cut) co_return cut.error();
+    auto synced = co_await in->sync();
+    if (!synced) {
+        stop_.trip(synced.error(), "sync of segment " + segment_name(sealed.segment));
+        co_return synced.error();
+    }
+    co_return co_await commit(std::move(sealed));
+}
+
+awaitable<result<void>> segment_maker::commit(change what) {
+    auto committed = co_await ledger_.commit(std::move(what));
+    if (!committed) co_return committed.error();
+    co_return result<void>();
 }
 
 }  // namespace cairn

@@ -33,13 +33,20 @@ public:
     // Commits the row, makes the file and syncs its directory. The number comes from next_number(),
     // and whoever took it ends it with seal(), also when this fails or is cancelled:
     // unfinished_segment does. size_bytes is preallocated; 0: nothing is. errc::no_space.
-    awaitable<result<std::shared_ptr<file>>> make(std::uint64_t segment, std::uint64_t size_bytes);
+    awaitable<result<std::shared_ptr<file>>> make(open_segment opened, std::uint64_t size_bytes);
 
     // In the background: the file, if given, is cut at the end that the catalog knows, then the row
     // is sealed. What lies behind that end was refused. When cutting fails the row stays unsealed,
     // and the next boot's recovery ends the segment: a sealed one is what its row says (SAFETY.md
     // R2.2).
     void seal(std::uint64_t segment, std::shared_ptr<file> in = {});
+    // The same at an end that is known, now. The cut is durable before the row says sealed: a power
+    // cut must not bring the rest of a sealed segment back.
+    awaitable<result<void>> cut_and_seal(std::shared_ptr<file> in,
+                                         std::uint64_t end_bytes,
+                                         seal_segment sealed);
+    // Only the row, for a segment whose file is gone.
+    awaitable<result<void>> seal_row(seal_segment sealed) { return commit(std::move(sealed)); }
     // In the background, for what needs no row. Without the memory to start it the process ends:
     // close() would wait for it for ever.
     void run(std::function<awaitable<void>()> job) noexcept;
@@ -58,8 +65,8 @@ private:
     awaitable<outcome> sync_step(std::span<folder_queue::entry> batch);
     awaitable<void> drain();
     awaitable<void> seal_now(std::uint64_t segment, std::shared_ptr<file> in);
-    awaitable<result<void>> cut_and_seal(std::uint64_t segment, std::shared_ptr<file> in);
-    awaitable<result<void>> cut(std::uint64_t segment, std::shared_ptr<file> in);
+    awaitable<result<void>> end(std::uint64_t segment, std::shared_ptr<file> in);
+    awaitable<result<void>> commit(change what);
 
     const executor home_;
     file_system& files_;
@@ -87,8 +94,9 @@ public:
 
     std::uint64_t segment() const noexcept { return segment_; }
 
-    awaitable<result<std::shared_ptr<file>>> make(std::uint64_t size_bytes) {
-        return maker_->make(segment_, size_bytes);
+    // As segment_maker::make().
+    awaitable<result<std::shared_ptr<file>>> make(std::uint64_t size_bytes, bool replayed = false) {
+        return maker_->make(open_segment{segment_, replayed}, size_bytes);
     }
 
     // Its end is somebody else's business from now on.

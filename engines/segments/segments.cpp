@@ -1,6 +1,7 @@
 #include "engines/segments/segments.hpp"
 
 #include "engines/segments/record.hpp"
+#include "engines/segments/replay.hpp"
 #include "engines/segments/scan.hpp"
 #include "engines/segments/segment_name.hpp"
 #include "runtime/log.hpp"
@@ -9,6 +10,7 @@
 #include <algorithm>
 #include <boost/asio/this_coro.hpp>
 #include <boost/system/errc.hpp>
+#include <string>
 #include <utility>
 #include <vector>
 
@@ -23,13 +25,27 @@ bool is_missing_file(const error_code& ec) noexcept {
 
 class segments::shared_draft final : public draft {
 public:
-    shared_draft(extent stored, shared_space::reservation place)
-        : draft(stored, false), place_(std::move(place)) {}
+    shared_draft(extent stored, shared_space::reservation place, segments& owner)
+        : draft(stored, false), place_(std::move(place)), owner_(owner) {}
+
+    // Without its footer it is no record.
+    awaitable<result<void>> withdraw() override {
+        constexpr std::uint64_t block_bytes = segment_record::block_bytes;
+        const locator& at = stored().at;
+        const buffer nothing = buffer::copy_of(as_bytes(std::string(block_bytes, '\0')));
+        const std::uint64_t last_block = at.offset + at.length_bytes - block_bytes;
+        auto written = co_await place_.in()->write_at(last_block, nothing);
+        if (!written) co_return written.error();
+        auto synced = co_await owner_.syncs_.submit(place_.in());
+        if (!synced) co_return synced.error();
+        co_return result<void>();
+    }
 
 private:
     // Undecided space is dead space: a failed COMMIT may turn out durable, so it is never used
     // again.
     const shared_space::reservation place_;
+    segments& owner_;
 };
 
 class segments::own_draft final : public draft {
@@ -57,7 +73,8 @@ segments::segments(executor home,
       stop_(stop),
       options_(options),
       maker_(home, files, std::move(folder), ledger, stop),
-      shared_(maker_, options.segment_bytes),
+      shared_(maker_, options.segment_bytes, true),
+      moved_(maker_, options.segment_bytes, false),
       syncs_("segments data",
              home,
              stop,
@@ -90,47 +107,63 @@ awaitable<result<void>> segments::recover() {
     constexpr std::size_t page = 64;  // at once; each costs a look at one file and a shared commit
     const executor here = co_await asio::this_coro::executor;
     std::uint64_t after = 0;
-    while (true) {
+    error_code unread;
+    while (!unread) {
         auto left = co_await ledger_.segments(after, page, true);
         if (!left) co_return left.error();
         task_scope repairs(here);
         for (const segment_row& each : *left) {
-            if (each.boot < ledger_.boot()) repairs.spawn(recover_one(each));
+            if (each.boot < ledger_.boot()) repairs.spawn(recover_one(each, unread));
             after = each.segment;
         }
         co_await repairs.join();
         if (left->size() < page) break;
     }
+    if (unread) co_return unread;
     co_return stop_.check();
 }
 
-awaitable<void> segments::recover_one(segment_row left) {
-    auto sealed = co_await cut_and_seal(left);
-    if (sealed || stop_.tripped()) co_return;
-    log_warn("segments", "{} of boot {} is left for the next start to seal: {}",
-             segment_name(left.segment), left.boot, sealed.error().message());
-}
-
-// The end that the catalog knows is the end: what lies behind it was never published, and an old
-// process's writes may still arrive there.
-awaitable<result<void>> segments::cut_and_seal(segment_row left) {
-    if (left.live_bytes > 0) {
-        auto cut = co_await cut_file(left);
-        if (!cut) co_return cut.error();
+// Space can wait for the next start. What may have been acknowledged cannot.
+awaitable<void> segments::recover_one(segment_row left, error_code& unread) {
+    auto ended = co_await end(left);
+    if (ended || stop_.tripped()) co_return;
+    if (left.replayed) {
+        unread = ended.error();
+        log_error("segments",
+                  "{} of boot {} holds the last puts of that boot, and cannot be read: {}",
+                  segment_name(left.segment), left.boot, unread.message());
+    } else {
+        log_warn("segments", "{} of boot {} is left for the next start to seal: {}",
+                 segment_name(left.segment), left.boot, ended.error().message());
     }
-    const change sealed = seal_segment{left.segment};
-    auto committed = co_await ledger_.commit(sealed);
-    if (!committed) co_return committed.error();
-    co_return result<void>();
 }
 
-awaitable<result<void>> segments::cut_file(segment_row left) {
+// It ends where the catalog says or, when it is replayed, where its last whole record does. What
+// lies behind was never published, and an old process's writes may still arrive there.
+awaitable<result<void>> segments::end(segment_row left) {
+    seal_segment sealed{left.segment};
     auto in = co_await files_.open(maker_.path_of(left.segment), open_mode::read_write);
-    if (in) co_return co_await (*in)->truncate(left.end_bytes);
-    if (!is_missing_file(in.error())) co_return in.error();
-    log_error("segments", "{} holds {} live bytes and is gone", segment_name(left.segment),
-              left.live_bytes);
-    co_return result<void>();
+    if (!in && !is_missing_file(in.error())) co_return in.error();
+    if (!in) {
+        if (left.live_bytes > 0) {
+            log_error("segments", "{} holds {} live bytes and is gone", segment_name(left.segment),
+                      left.live_bytes);
+        }
+        co_return co_await maker_.seal_row(std::move(sealed));
+    }
+    std::uint64_t end_bytes = left.end_bytes;
+    if (left.replayed) {
+        auto found = co_await puts_to_replay(*in, left);
+        if (!found) co_return found.error();
+        sealed.found = std::move(*found);
+    }
+    if (!sealed.found.empty()) {
+        const locator& last = *sealed.found.back().where;
+        end_bytes = last.offset + last.length_bytes;
+        log_info("segments", "{} of boot {}: {} puts are put again", segment_name(left.segment),
+                 left.boot, sealed.found.size());
+    }
+    co_return co_await maker_.cut_and_seal(std::move(*in), end_bytes, std::move(sealed));
 }
 
 awaitable<result<std::unique_ptr<draft>>> segments::write(intake& body) {
@@ -139,7 +172,8 @@ awaitable<result<std::unique_ptr<draft>>> segments::write(intake& body) {
     if (!size_bytes || *size_bytes > options_.shared_record_bytes_max) {
         co_return co_await write_alone(body);
     }
-    auto place = co_await shared_.reserve(segment_record::length_bytes(*size_bytes));
+    shared_space& space = body.what() == intake_for::move ? moved_ : shared_;
+    auto place = co_await space.reserve(segment_record::length_bytes(*size_bytes));
     if (!place) co_return place.error();
     if (!*place) co_return co_await write_alone(body);
     co_return co_await write_shared(body, std::move(**place));
@@ -169,7 +203,7 @@ awaitable<segments::draft_result> segments::write_shared(intake& body,
     auto synced = co_await syncs_.submit(place.in());
     if (!synced) co_return synced.error();
     place.keep();
-    co_return std::make_unique<shared_draft>(*stored, std::move(place));
+    co_return std::make_unique<shared_draft>(*stored, std::move(place), *this);
 }
 
 awaitable<segments::draft_result> segments::write_alone(intake& body) {
@@ -261,12 +295,15 @@ awaitable<result<void>> segments::erase(locator at) {
     co_return co_await maker_.sync_folder();
 }
 
-awaitable<result<std::vector<found_record>>> segments::scan(locator after, std::size_t limit) {
-    return scan_segments(files_, folder_, after, limit);
+awaitable<result<std::vector<found_record>>> segments::scan(locator after,
+                                                            std::uint64_t last_container,
+                                                            std::size_t limit) {
+    return scan_segments(files_, folder_, after, last_container, limit);
 }
 
 awaitable<void> segments::close() {
     co_await shared_.close();
+    co_await moved_.close();
     co_await maker_.close();
     co_await syncs_.close();
 }

@@ -7,8 +7,9 @@
 //
 // Nothing is visible through this class: the catalog row is the only publication (SAFETY.md R1).
 // The catalog also is the ledger of segments: a segment's row commits before its file is made, so
-// recovery visits unsealed rows of ended boots and no directory is ever searched. Cancelling
-// write() leaves dead space, which is given back.
+// recovery visits unsealed rows of ended boots and no directory is ever searched. There it puts
+// again what stands in the log alone (engines/log_commits.hpp). Cancelling write() leaves dead
+// space, which is given back.
 #pragma once
 
 #include "engines/bulk.hpp"
@@ -55,7 +56,9 @@ public:
     awaitable<result<std::unique_ptr<draft>>> write(intake& body) override;
     awaitable<result<std::unique_ptr<source>>> read(extent stored, byte_range range) override;
     awaitable<result<void>> erase(locator at) override;
-    awaitable<result<std::vector<found_record>>> scan(locator after, std::size_t limit) override;
+    awaitable<result<std::vector<found_record>>> scan(locator after,
+                                                      std::uint64_t last_container,
+                                                      std::size_t limit) override;
     awaitable<void> close() override;
 
 private:
@@ -72,9 +75,8 @@ private:
              segments_options options);
 
     awaitable<result<void>> recover();
-    awaitable<void> recover_one(segment_row left);
-    awaitable<result<void>> cut_and_seal(segment_row left);
-    awaitable<result<void>> cut_file(segment_row left);
+    awaitable<void> recover_one(segment_row left, error_code& unread);
+    awaitable<result<void>> end(segment_row left);
 
     using draft_result = result<std::unique_ptr<draft>>;
     awaitable<draft_result> write_shared(intake& body, shared_space::reservation place);
@@ -95,6 +97,9 @@ private:
     const segments_options options_;
     segment_maker maker_;
     shared_space shared_;
+    // Apart from fresh records: these are not replayed, since what is removed while its copy is
+    // written must not come back, and what has lasted until now dies at another time.
+    shared_space moved_;
     sync_queue syncs_;
     lru<std::uint64_t, file_ptr> reading_files_;
     struct locator_hash {

@@ -4,10 +4,21 @@
 #include "runtime/check.hpp"
 
 #include <algorithm>
+#include <string>
 
 namespace cairn {
-shared_space::shared_space(segment_maker& maker, std::uint64_t segment_bytes)
-    : maker_(maker), segment_bytes_(segment_bytes), budget_(segment_bytes) {}
+namespace {
+
+buffer zeros(std::uint64_t size_bytes) {
+    static const std::string all(written_ahead::step_bytes, '\0');
+    static const buffer block = buffer::copy_of(as_bytes(all));
+    return block.slice(0, size_bytes);
+}
+
+}  // namespace
+
+shared_space::shared_space(segment_maker& maker, std::uint64_t segment_bytes, bool replayed)
+    : maker_(maker), segment_bytes_(segment_bytes), replayed_(replayed), budget_(segment_bytes) {}
 
 shared_space::~shared_space() { CAIRN_CHECK(!open_ || open_->busy_count == 0); }
 
@@ -27,11 +38,33 @@ awaitable<result<std::optional<shared_space::reservation>>> shared_space::reserv
 std::optional<shared_space::reservation> shared_space::take(semaphore::permit& budget,
                                                             std::uint64_t length_bytes) {
     std::lock_guard lock(mutex_);
-    if (!open_ || open_->capacity_bytes - open_->cursor_bytes < length_bytes) return std::nullopt;
-    const std::uint64_t offset = open_->cursor_bytes;
-    open_->cursor_bytes += length_bytes;
+    if (!open_) return std::nullopt;
+    const auto offset = open_->room_for(length_bytes);
+    if (!offset) return std::nullopt;
+    open_->cursor_bytes = *offset + length_bytes;
     ++open_->busy_count;
-    return reservation(*this, open_, offset, length_bytes, std::move(budget));
+    write_ahead(open_);
+    return reservation(*this, open_, *offset, length_bytes, std::move(budget));
+}
+
+// Under mutex_. With more on its way than this the disk is busy with bytes.
+void shared_space::write_ahead(const state_ptr& in) {
+    constexpr std::uint64_t unsynced_bytes_max = 1 << 20;
+    if (budget_.total() - budget_.available() > unsynced_bytes_max) return;
+    const auto where = in->ahead.next(in->cursor_bytes, in->capacity_bytes);
+    if (!where) return;
+    ++in->busy_count;
+    maker_.run([this, in, where = *where] { return write_zeros(in, where); });
+}
+
+awaitable<void> shared_space::write_zeros(state_ptr in, written_ahead::piece where) {
+    // Only speed: a place that could not be written is as it was.
+    (void)co_await in->in->write_at(where.offset, zeros(where.size_bytes));
+    {
+        std::lock_guard lock(mutex_);
+        in->ahead.done();
+    }
+    leave(in);
 }
 
 awaitable<result<void>> shared_space::make_room(std::uint64_t length_bytes) {
@@ -39,15 +72,14 @@ awaitable<result<void>> shared_space::make_room(std::uint64_t length_bytes) {
     state_ptr full;
     {
         std::lock_guard lock(mutex_);
-        const bool has_room = open_ && open_->capacity_bytes - open_->cursor_bytes >= length_bytes;
-        if (has_room) co_return result<void>();
+        if (open_ && open_->room_for(length_bytes)) co_return result<void>();
         full = std::exchange(open_, nullptr);
     }
     if (full) retire(full);
     auto capacity_bytes = co_await affordable(length_bytes);
     if (!capacity_bytes) co_return capacity_bytes.error();
     unfinished_segment fresh(maker_);
-    auto in = co_await fresh.make(*capacity_bytes);
+    auto in = co_await fresh.make(*capacity_bytes, replayed_);
     if (!in) co_return in.error();
     std::lock_guard lock(mutex_);
     open_ = std::make_shared<open_segment_state>();

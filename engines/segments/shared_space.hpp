@@ -8,6 +8,7 @@
 #pragma once
 
 #include "engines/segments/segment_maker.hpp"
+#include "engines/segments/written_ahead.hpp"
 #include "runtime/semaphore.hpp"
 
 #include <cstdint>
@@ -22,8 +23,9 @@ class shared_space {
 public:
     class reservation;
 
-    // `maker` outlives it. Each segment takes segment_bytes, or what a small disk can spare.
-    shared_space(segment_maker& maker, std::uint64_t segment_bytes);
+    // `maker` outlives it. Each segment takes segment_bytes, or what a small disk can spare, and is
+    // `replayed` or not (engines/log_commits.hpp).
+    shared_space(segment_maker& maker, std::uint64_t segment_bytes, bool replayed);
     ~shared_space();
 
     // Nothing when the budget of live reservations, one segment, is used up: the record then gets a
@@ -39,6 +41,8 @@ private:
     using state_ptr = std::shared_ptr<open_segment_state>;
 
     std::optional<reservation> take(semaphore::permit& budget, std::uint64_t length_bytes);
+    void write_ahead(const state_ptr& in);
+    awaitable<void> write_zeros(state_ptr in, written_ahead::piece where);
     awaitable<result<void>> make_room(std::uint64_t length_bytes);
     awaitable<result<std::uint64_t>> affordable(std::uint64_t length_bytes);
     void retire(const state_ptr& full);
@@ -47,6 +51,7 @@ private:
 
     segment_maker& maker_;
     const std::uint64_t segment_bytes_;
+    const bool replayed_;
     semaphore budget_;
     semaphore making_{1};  // one coroutine makes the next segment, the others wait for it
     std::mutex mutex_;
@@ -58,8 +63,16 @@ struct shared_space::open_segment_state {
     std::shared_ptr<file> in;
     std::uint64_t capacity_bytes = 0;
     std::uint64_t cursor_bytes = 0;  // guarded by mutex_, as the rest
-    std::size_t busy_count = 0;      // reservations, and records whose row is undecided
+    written_ahead ahead;
+    std::size_t busy_count = 0;  // reservations, records whose row is undecided, zeros under way
     bool full = false;
+
+    // Where the next record of that length begins; nothing when there is no room for it.
+    std::optional<std::uint64_t> room_for(std::uint64_t length_bytes) const noexcept {
+        const std::uint64_t offset = ahead.place(cursor_bytes, length_bytes);
+        if (offset + length_bytes > capacity_bytes) return std::nullopt;
+        return offset;
+    }
 };
 
 // A place in a shared segment; the segment is not sealed while it lives.

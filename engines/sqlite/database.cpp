@@ -199,6 +199,13 @@ result<checkpoint_progress> database::checkpoint(checkpoint_kind kind) {
     return progress;
 }
 
+result<void> database::sync_commits(bool wanted) {
+    if (wanted == syncs_commits_) return {};
+    auto set = execute(wanted ? "PRAGMA synchronous=FULL" : "PRAGMA synchronous=NORMAL");
+    if (set) syncs_commits_ = wanted;
+    return set;
+}
+
 std::int64_t database::changes() const noexcept { return sqlite3_changes64(handle_.get()); }
 
 bool database::in_transaction() const noexcept {

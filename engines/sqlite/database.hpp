@@ -94,6 +94,10 @@ public:
     result<statement> prepare(const char* sql);
     result<checkpoint_progress> checkpoint(checkpoint_kind kind);
 
+    // From the next transaction on; at first a writer's commits are synced. One that is not stays
+    // in order, and becomes durable with the next that is, or with a checkpoint.
+    result<void> sync_commits(bool wanted);
+
     // Rows changed by the last INSERT, UPDATE or DELETE.
     std::int64_t changes() const noexcept;
     bool in_transaction() const noexcept;
@@ -110,6 +114,7 @@ private:
     // Outlives handle_, whose hook writes it.
     std::unique_ptr<int> wal_pages_ = std::make_unique<int>(0);
     std::unique_ptr<sqlite3, close> handle_;
+    bool syncs_commits_ = true;
 };
 
 }  // namespace cairn::sqlite

@@ -53,7 +53,8 @@ CREATE TABLE segments(
     boot INTEGER NOT NULL,
     sealed INTEGER NOT NULL DEFAULT 0,
     end_bytes INTEGER NOT NULL DEFAULT 0,
-    live_bytes INTEGER NOT NULL DEFAULT 0
+    live_bytes INTEGER NOT NULL DEFAULT 0,
+    replayed INTEGER NOT NULL DEFAULT 0
 ) STRICT;
 CREATE INDEX segments_unsealed ON segments(segment) WHERE sealed = 0;
 
@@ -117,6 +118,16 @@ result<void> create_tables(database& writer) {
     return writer.execute(sql.c_str());
 }
 
+// Format 1 knew no replayed segments: an older build would not put again what only the log holds.
+result<void> migrate_from_1(database& writer) {
+    const std::string sql = fmt::format(
+        "BEGIN IMMEDIATE;"
+        "ALTER TABLE segments ADD COLUMN replayed INTEGER NOT NULL DEFAULT 0;"
+        "PRAGMA user_version={};COMMIT;",
+        format_version);
+    return writer.execute(sql.c_str());
+}
+
 }  // namespace
 
 result<void> prepare_schema(database& writer) {
@@ -127,11 +138,13 @@ result<void> prepare_schema(database& writer) {
     auto table_count = single_integer(writer, "SELECT count(*) FROM sqlite_schema");
     if (!table_count) return table_count.error();
     if (*id == 0 && *version == 0 && *table_count == 0) return create_tables(writer);
-    if (*id != application_id || *version != format_version) return errc::incompatible;
+    if (*id != application_id || *version < 1 || *version > format_version) {
+        return errc::incompatible;
+    }
     auto taken_at = copy_taken_at(writer);
     if (!taken_at) return taken_at.error();
     if (*taken_at) return errc::restored_copy;
-    return {};
+    return *version == 1 ? migrate_from_1(writer) : result<void>();
 }
 
 result<void> mark_copy(database& copy, std::int64_t taken_at_us) {

@@ -12,10 +12,10 @@
 namespace cairn::sqlite {
 
 // Kept in the file as PRAGMA user_version; PRAGMA application_id says that it is ours at all.
-inline constexpr int format_version = 1;
+inline constexpr int format_version = 2;
 
-// Makes the tables in an empty file, or checks that it is a catalog of a format that this build
-// reads: errc::incompatible otherwise, errc::restored_copy for a marked copy.
+// Makes the tables in an empty file, or checks that it is a catalog, and brings one of an earlier
+// format to this one: errc::incompatible otherwise, errc::restored_copy for a marked copy.
 result<void> prepare_schema(database& writer);
 
 // A marked copy says of itself that it is one, and when it was taken: only a rebuild opens it.

@@ -21,12 +21,15 @@ constexpr const char* replace_sql =
     "UPDATE blobs SET container = ?2, offset = ?3, length = ?4, checksums = ?5, value = ?6"
     " WHERE id = ?1";
 constexpr const char* remove_sql = "DELETE FROM blobs WHERE id = ?1";
+constexpr const char* move_sql =
+    "UPDATE blobs SET container = ?2, offset = ?3, length = ?4 WHERE id = ?1";
 constexpr const char* quarantine_sql =
     "INSERT INTO quarantine(id, container, offset, length, reason, at)"
     " VALUES(?1, ?2, ?3, ?4, ?5, ?6)";
 constexpr const char* release_sql = "DELETE FROM quarantine WHERE id = ?1";
 constexpr const char* has_segment_sql = "SELECT 1 FROM segments WHERE segment = ?1";
-constexpr const char* open_segment_sql = "INSERT INTO segments(segment, boot) VALUES(?1, ?2)";
+constexpr const char* open_segment_sql =
+    "INSERT INTO segments(segment, boot, replayed) VALUES(?1, ?2, ?3)";
 constexpr const char* settle_segment_sql =
     "UPDATE segments SET live_bytes = live_bytes + ?2, end_bytes = max(end_bytes, ?3),"
     " sealed = max(sealed, ?4) WHERE segment = ?1";
@@ -80,6 +83,7 @@ result<transaction> transaction::prepare(database& connection, std::uint64_t boo
         {&made.insert_, insert_sql},
         {&made.replace_, replace_sql},
         {&made.remove_, remove_sql},
+        {&made.move_, move_sql},
         {&made.quarantine_, quarantine_sql},
         {&made.release_, release_sql},
         {&made.has_segment_, has_segment_sql},
@@ -204,6 +208,26 @@ result<applied> transaction::apply_one(const remove_blob& removal) {
     return applied{.changed = true, .freed = false, .standing = {}};
 }
 
+result<applied> transaction::apply_one(const move_blob& move) {
+    auto standing = reader_.find(move.id);
+    if (!standing) return standing.error();
+    const auto stands_at = [&](const locator& at) { return *standing && (*standing)->where == at; };
+    if (stands_at(move.to)) return applied{.changed = true, .freed = false, .standing = {}};
+    put_blob copy;
+    copy.where = move.to;
+    copy.alone = move.alone;
+    if (!stands_at(move.from) || (*standing)->quarantined) {
+        if (auto ok = drop_loser(copy); !ok) return ok.error();
+        return applied{};
+    }
+    move_.bind(1, move.id.view());
+    bind_locator(move_, 2, move.to);
+    if (auto ok = move_.run(); !ok) return ok.error();
+    if (auto ok = add_bytes(copy); !ok) return ok.error();
+    if (auto ok = drop_bytes(move.from); !ok) return ok.error();
+    return applied{.changed = true, .freed = false, .standing = {}};
+}
+
 result<applied> transaction::apply_one(const quarantine_blob& suspect) {
     auto standing = reader_.find(suspect.id);
     if (!standing) return standing.error();
@@ -222,7 +246,9 @@ result<applied> transaction::apply_one(const quarantine_blob& suspect) {
 }
 
 result<applied> transaction::apply_one(const open_segment& opened) {
-    open_segment_.bind(1, signed_of(opened.segment)).bind(2, signed_of(boot_));
+    open_segment_.bind(1, signed_of(opened.segment))
+        .bind(2, signed_of(boot_))
+        .bind(3, std::int64_t{opened.replayed});
     if (auto ok = open_segment_.run(); !ok) return ok.error();
     // What the batch said of it before concerned a segment that was not there.
     touched_[opened.segment] = touched{.known = true};
@@ -230,6 +256,9 @@ result<applied> transaction::apply_one(const open_segment& opened) {
 }
 
 result<applied> transaction::apply_one(const seal_segment& sealed) {
+    for (const put_blob& each : sealed.found) {
+        if (auto put = apply_one(each); !put) return put.error();
+    }
     auto batch = touch(sealed.segment);
     if (!batch) return batch.error();
     (*batch)->sealed = true;
@@ -266,10 +295,8 @@ result<void> transaction::add_bytes(const put_blob& put) {
     if (!put.where) return {};
     auto batch = touch(put.where->container);
     if (!batch) return batch.error();
-    touched& segment = **batch;
-    segment.live_bytes += signed_of(put.where->length_bytes);
-    segment.end_bytes = std::max(segment.end_bytes, put.where->offset + put.where->length_bytes);
-    segment.sealed = segment.sealed || put.alone;
+    (*batch)->live_bytes += signed_of(put.where->length_bytes);
+    (*batch)->pass(put);
     return {};
 }
 
@@ -287,8 +314,13 @@ result<void> transaction::drop_loser(const put_blob& put) {
     auto batch = touch(put.where->container);
     if (!batch) return batch.error();
     if (!(*batch)->known) return reclaim(*put.where);
-    (*batch)->sealed = (*batch)->sealed || put.alone;
+    (*batch)->pass(put);
     return {};
+}
+
+void transaction::touched::pass(const put_blob& put) noexcept {
+    end_bytes = std::max(end_bytes, put.where->offset + put.where->length_bytes);
+    sealed = sealed || put.alone;
 }
 
 result<void> transaction::reclaim(const locator& at) {

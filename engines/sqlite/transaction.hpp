@@ -38,6 +38,9 @@ private:
         bool sealed = false;
         std::int64_t live_bytes = 0;
         std::uint64_t end_bytes = 0;
+
+        // The put is decided: its segment ends behind its record, or altogether.
+        void pass(const put_blob& put) noexcept;
     };
     struct sums {
         std::int64_t blobs = 0;
@@ -51,6 +54,7 @@ private:
 
     result<applied> apply_one(const put_blob& put);
     result<applied> apply_one(const remove_blob& removal);
+    result<applied> apply_one(const move_blob& move);
     result<applied> apply_one(const quarantine_blob& suspect);
     result<applied> apply_one(const open_segment& opened);
     result<applied> apply_one(const seal_segment& sealed);
@@ -71,7 +75,7 @@ private:
     row_reader reader_;  // sees the transaction's own changes
     statement begin_, commit_, rollback_;
     statement load_sums_, store_sums_;
-    statement insert_, replace_, remove_;
+    statement insert_, replace_, remove_, move_;
     statement quarantine_, release_;
     statement has_segment_, open_segment_, settle_segment_, reclaim_dead_;
     statement reclaim_, forget_, forget_segment_;

@@ -5,6 +5,7 @@
 #include "runtime/log.hpp"
 #include "runtime/run_on.hpp"
 
+#include <algorithm>
 #include <cerrno>
 #include <chrono>
 #include <sqlite3.h>
@@ -23,7 +24,9 @@ constexpr group_commit_limits writer_limits{
 std::size_t bytes_of(const change& what) {
     constexpr std::size_t row_bytes = 256;
     const auto* put = std::get_if<put_blob>(&what);
-    return row_bytes + (put != nullptr ? put->value.size() : 0);
+    const auto* sealed = std::get_if<seal_segment>(&what);
+    return row_bytes + (put != nullptr ? put->value.size() : 0) +
+           (sealed != nullptr ? sealed->found.size() * row_bytes : 0);
 }
 
 bool grows_the_store(const change& what) {
@@ -140,12 +143,17 @@ outcome writer::commit_batch(std::span<queue::entry> batch) {
 }
 
 outcome writer::try_batch(std::span<queue::entry> batch) {
+    const auto in_log = [this](const queue::entry& each) { return log_.hold(each.request); };
+    const bool needs_sync = !std::all_of(batch.begin(), batch.end(), in_log);
+    if (auto ok = connection_.sync_commits(needs_sync); !ok) return undo(batch, ok.error());
     const auto prepared = apply_batch(batch);
     if (!prepared) return undo(batch, prepared.error());
     const auto committed = transaction_->commit();
     if (!committed) return after_failed_commit(batch, committed.error());
     for (auto& each : batch) {
-        if (each.reply) each.reply->freed = transaction_->freed();
+        if (!each.reply) continue;
+        log_.note(each.request);
+        each.reply->freed = transaction_->freed();
     }
     return outcome::committed;
 }

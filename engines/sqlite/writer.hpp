@@ -1,12 +1,14 @@
 // The writer strand: the one SQLite connection and thread that writes and checkpoints.
 //
-// A batch of changes is one BEGIN IMMEDIATE ... COMMIT with synchronous=FULL. Checkpoints run
+// A batch of changes is one BEGIN IMMEDIATE ... COMMIT, synced unless the log holds all of it
+// already (engines/log_commits.hpp). Checkpoints run
 // between batches: a passive one each `passive_pages` of new log, and, when the log is long because
 // readers stood in its way, one behind a closed gate that lets it start anew. So the log stays
 // under 64 MiB. On a full disk puts are refused and removals go on, from a reserve.
 #pragma once
 
 #include "engines/catalog.hpp"
+#include "engines/log_commits.hpp"
 #include "engines/sqlite/database.hpp"
 #include "engines/sqlite/gate.hpp"
 #include "engines/sqlite/page_copy.hpp"
@@ -73,6 +75,7 @@ private:
     std::uint64_t boot_ = 0;
     std::string incarnation_;
     std::optional<transaction> transaction_;
+    log_commits log_;
     std::optional<page_copy> copy_;  // used on thread_
     int checkpoint_at_pages_;
     loop_thread thread_{"cairn-writer"};

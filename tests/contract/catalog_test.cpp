@@ -249,6 +249,127 @@ TEST_CASE_TEMPLATE("catalog: a loser in a shared segment is dead space and nothi
     CHECK(reclaimable(engine).empty());
 }
 
+TEST_CASE_TEMPLATE(
+    "catalog: a replayed segment ends behind every put that was decided, won or lost",
+    Engine,
+    CATALOGS) {
+    Engine engine;
+    commit(engine, open_segment{9, true});
+    if (!segments_of(engine)[0].replayed) return;  // this one syncs each commit
+    commit(engine, bulk_put(1, {9, 0, 8192}));
+    CHECK_FALSE(commit(engine, bulk_put(1, {9, 8192, 8192})).changed);
+    CHECK(segments_of(engine)[0].end_bytes == 16384);
+}
+
+TEST_CASE_TEMPLATE("catalog: what was found in a segment is put when it is sealed, with it",
+                   Engine,
+                   CATALOGS) {
+    Engine engine;
+    commit(engine, open_segment{9, true});
+    if (!segments_of(engine)[0].replayed) return;
+    commit(engine, bulk_put(1, {9, 0, 8192}));
+    const std::vector<put_blob> found{bulk_put(2, {9, 8192, 8192}), bulk_put(1, {9, 16384, 8192})};
+    CHECK(commit(engine, seal_segment{9, found}).changed);
+    CHECK(find(engine, bulk_put(2, {}).id)->where == locator{9, 8192, 8192});
+    CHECK(find(engine, bulk_put(1, {}).id)->where == locator{9, 0, 8192});
+    const segment_row sealed = segments_of(engine)[0];
+    CHECK(sealed.sealed);
+    CHECK(sealed.end_bytes == 24576);
+    CHECK(sealed.live_bytes == 16384);
+    CHECK(counts_of(engine).blob_count == 2);
+}
+
+TEST_CASE_TEMPLATE("catalog: a moved blob lies elsewhere, and nothing else of it has changed",
+                   Engine,
+                   CATALOGS) {
+    Engine engine;
+    commit(engine, open_segment{9});
+    commit(engine, open_segment{10});
+    const put_blob put = bulk_put(1, {9, 0, 8192});
+    commit(engine, put);
+    const row before = find(engine, put.id).value();
+    CHECK(commit(engine, move_blob{put.id, {9, 0, 8192}, {10, 4096, 8192}}).changed);
+    const row after = find(engine, put.id).value();
+    CHECK(after.where == locator{10, 4096, 8192});
+    CHECK(after.seq == before.seq);
+    CHECK(after.created_at_us == before.created_at_us);
+    CHECK(after.size_bytes == before.size_bytes);
+    CHECK(after.checksums_digest == before.checksums_digest);
+    CHECK(counts_of(engine).blob_count == 1);
+    CHECK(segments_of(engine)[0].live_bytes == 0);
+    CHECK(segments_of(engine)[0].end_bytes == 8192);
+    CHECK(segments_of(engine)[1].live_bytes == 8192);
+    CHECK(segments_of(engine)[1].end_bytes == 12288);
+}
+
+TEST_CASE_TEMPLATE("catalog: the last move out of a sealed segment frees it", Engine, CATALOGS) {
+    Engine engine;
+    commit(engine, open_segment{9});
+    const put_blob put = bulk_put(1, {9, 0, 8192});
+    commit(engine, put);
+    commit(engine, seal_segment{9});
+    commit(engine, open_segment{10});
+    CHECK(commit(engine, move_blob{put.id, {9, 0, 8192}, {10, 0, 8192}}).freed);
+    CHECK(reclaimable(engine) == std::vector<locator>{{9, 0, 0}});
+}
+
+TEST_CASE_TEMPLATE(
+    "catalog: a blob that was removed, quarantined or moved meanwhile is not moved (R4.3)",
+    Engine,
+    CATALOGS) {
+    Engine engine;
+    const locator from{9, 0, 8192}, to{10, 0, 8192}, elsewhere{9, 8192, 8192};
+    commit(engine, open_segment{9});
+    commit(engine, open_segment{10});
+    const put_blob put = bulk_put(1, from);
+    std::optional<locator> stands;
+    SUBCASE("it is absent") {}
+    SUBCASE("another put of it stands") {
+        stands = elsewhere;
+        commit(engine, bulk_put(1, elsewhere));
+    }
+    SUBCASE("it is quarantined") {
+        stands = from;
+        commit(engine, put);
+        commit(engine, quarantine_blob{put.id, from, "test"});
+    }
+    CHECK_FALSE(commit(engine, move_blob{put.id, from, to}).changed);
+    CHECK(find(engine, put.id).has_value() == stands.has_value());
+    if (stands) CHECK(find(engine, put.id)->where == stands);
+    CHECK(segments_of(engine)[0].live_bytes == (stands ? 8192 : 0));
+    CHECK(segments_of(engine)[1].live_bytes == 0);
+    CHECK(reclaimable(engine).empty());
+}
+
+TEST_CASE_TEMPLATE("catalog: a move that is run again is its own success", Engine, CATALOGS) {
+    Engine engine;
+    commit(engine, open_segment{9});
+    commit(engine, open_segment{10});
+    const put_blob put = bulk_put(1, {9, 0, 8192});
+    commit(engine, put);
+    const change move = move_blob{put.id, {9, 0, 8192}, {10, 0, 8192}};
+    CHECK(commit(engine, move).changed);
+    CHECK(commit(engine, move).changed);
+    CHECK(segments_of(engine)[0].live_bytes == 0);
+    CHECK(segments_of(engine)[1].live_bytes == 8192);
+}
+
+TEST_CASE_TEMPLATE("catalog: a move to a segment of its own seals it, won or lost",
+                   Engine,
+                   CATALOGS) {
+    Engine engine;
+    const put_blob put = bulk_put(1, {9, 0, 8192});
+    commit(engine, open_segment{9});
+    commit(engine, put);
+    commit(engine, open_segment{10});
+    CHECK(commit(engine, move_blob{put.id, {9, 0, 8192}, {10, 0, 8192}, true}).changed);
+    CHECK(segments_of(engine)[1].sealed);
+    CHECK(reclaimable(engine).empty());
+    commit(engine, open_segment{11});
+    CHECK(commit(engine, move_blob{put.id, {9, 0, 8192}, {11, 0, 8192}, true}).freed);
+    CHECK(reclaimable(engine) == std::vector<locator>{{11, 0, 0}});
+}
+
 TEST_CASE_TEMPLATE("catalog: sealing what is sealed or unknown changes nothing", Engine, CATALOGS) {
     Engine engine;
     CHECK_FALSE(commit(engine, seal_segment{77}).changed);

@@ -138,6 +138,10 @@ TEST_CASE("segments: a full segment is sealed and cut, and the next one is begun
     auto in =
         store.run(store.files.open("/segments/" + segment_name(sealed.segment), open_mode::read));
     CHECK(store.run((*in)->size()).value() == sealed.end_bytes);
+    in->reset();
+    store.crash();  // nor does a power cut bring its tail back
+    in = store.run(store.files.open("/segments/" + segment_name(sealed.segment), open_mode::read));
+    CHECK(store.run((*in)->size()).value() == sealed.end_bytes);
 }
 
 TEST_CASE("segments: what an ended boot left open is cut at its last record, then sealed (R2.2)") {

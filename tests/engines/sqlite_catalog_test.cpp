@@ -265,5 +265,58 @@ TEST_CASE("sqlite: the writer keeps each commit durable, and says so itself") {
     CHECK(disk.count(test::faulty_vfs::call::sync) >= before + 10);
 }
 
+put_blob log_put(std::uint64_t seed, std::uint64_t segment) {
+    put_blob put = inline_put(seed);
+    put.value = buffer();
+    put.where = locator{segment, seed * 8192, 8192};
+    return put;
+}
+
+TEST_CASE("sqlite: a put whose record is its commit costs no sync, and whatever follows it does") {
+    fixture engine;
+    test::faulty_vfs disk;
+    engine.close();
+    engine.open();
+    const auto syncs = [&] { return disk.count(test::faulty_vfs::call::sync); };
+    const auto cost = [&](change what) {
+        const std::size_t before = syncs();
+        engine.commit(std::move(what)).value();
+        return syncs() - before;
+    };
+    CHECK(cost(open_segment{7, true}) > 0);
+    CHECK(cost(log_put(1, 7)) == 0);
+    CHECK(cost(log_put(3, 7)) == 0);
+    CHECK(cost(log_put(2, 7)) > 0);  // overtaken
+    CHECK(cost(inline_put(9)) > 0);
+    CHECK(cost(log_put(4, 7)) == 0);
+    CHECK(cost(remove_blob{log_put(4, 7).id}) > 0);
+    CHECK(cost(seal_segment{7}) > 0);
+    CHECK(cost(log_put(5, 7)) > 0);
+    CHECK(cost(open_segment{8, false}) > 0);
+    CHECK(cost(log_put(6, 8)) > 0);
+    for (const std::uint64_t seed : {1, 2, 3, 5, 6, 9}) CHECK(engine.has(seed));
+}
+
+TEST_CASE("sqlite: a catalog of format 1 is opened, and is of this format from then on") {
+    fixture engine;
+    engine.commit(open_segment{7}).value();
+    engine.commit(inline_put(1)).value();
+    engine.close();
+    sqlite3* handle = nullptr;
+    REQUIRE(sqlite3_open((engine.folder / "catalog.db").c_str(), &handle) == SQLITE_OK);
+    REQUIRE(sqlite3_exec(handle,
+                         "ALTER TABLE segments DROP COLUMN replayed; PRAGMA user_version = 1",
+                         nullptr, nullptr, nullptr) == SQLITE_OK);
+    sqlite3_close(handle);
+    for (int opening = 0; opening < 2; ++opening) {
+        engine.open();
+        CHECK(engine.has(1));
+        const auto left = engine.run(engine.rows->segments(0, 10, true)).value();
+        REQUIRE(left.size() == 1);
+        CHECK_FALSE(left.front().replayed);
+        engine.close();
+    }
+}
+
 }  // namespace
 }  // namespace cairn

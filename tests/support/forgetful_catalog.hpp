@@ -1,0 +1,114 @@
+// A catalog that loses in a crash what it did not sync: the twin of one that keeps its commits by
+// the rule of engines/log_commits.hpp.
+#pragma once
+
+#include "engines/log_commits.hpp"
+#include "engines/memory/memory_catalog.hpp"
+#include "runtime/runtime.hpp"
+#include "runtime/semaphore.hpp"
+
+#include <atomic>
+#include <cstdint>
+#include <memory>
+#include <mutex>
+#include <optional>
+#include <random>
+#include <variant>
+#include <vector>
+
+namespace cairn::test {
+
+// What the catalogs of one store committed, boot after boot.
+class commit_history {
+public:
+    void add(const change& what) {
+        std::lock_guard lock(mutex_);
+        const bool in_log = log_.hold(what);
+        log_.note(what);
+        events_.emplace_back(what);
+        if (!in_log) synced_ = events_.size();
+    }
+
+    // The power goes: what was not synced is lost, with a seed only the later part of it, since any
+    // commit may have become durable by itself. How many were lost.
+    std::size_t crash(std::optional<std::uint64_t> seed) {
+        std::lock_guard lock(mutex_);
+        std::size_t kept = synced_;
+        if (seed) kept += std::mt19937_64(*seed)() % (events_.size() - synced_ + 1);
+        const std::size_t lost = events_.size() - kept;
+        events_.resize(kept);
+        return lost;
+    }
+
+    // From now on every put finds the disk full, or no longer.
+    void refuse_puts(bool wanted) noexcept { refuses_puts_ = wanted; }
+    bool refuses(const change& what) const noexcept {
+        return refuses_puts_ && std::holds_alternative<put_blob>(what);
+    }
+
+    // As the next boot finds it.
+    std::unique_ptr<memory_catalog> reopen(runtime& threads) {
+        auto rows = std::make_unique<memory_catalog>();
+        for (const event& each : events_) {
+            if (const auto* what = std::get_if<change>(&each)) {
+                (void)threads.run(rows->commit(*what));
+            } else {
+                rows->reopen();
+            }
+        }
+        rows->reopen();
+        events_.emplace_back(boot_began());
+        synced_ = events_.size();
+        log_ = log_commits();
+        return rows;
+    }
+
+private:
+    struct boot_began {};
+    using event = std::variant<change, boot_began>;
+
+    std::mutex mutex_;
+    std::vector<event> events_;
+    std::size_t synced_ = 0;
+    log_commits log_;
+    std::atomic<bool> refuses_puts_{false};
+};
+
+class forgetful_catalog final : public catalog {
+public:
+    // Both outlive it.
+    forgetful_catalog(commit_history& history, runtime& threads)
+        : history_(history), rows_(history.reopen(threads)) {}
+
+    std::string name() const override { return "forgetful"; }
+    std::uint64_t boot() const noexcept override { return rows_->boot(); }
+
+    awaitable<result<applied>> commit(change what) override {
+        const semaphore::permit turn = co_await turn_.acquire();
+        if (history_.refuses(what)) co_return error_code(errc::no_space);
+        history_.add(what);
+        co_return co_await rows_->commit(std::move(what));
+    }
+    awaitable<result<std::optional<row>>> find(blob_id id) override { return rows_->find(id); }
+    awaitable<result<std::vector<row>>> list(std::optional<blob_id> after,
+                                             std::size_t limit) override {
+        return rows_->list(after, limit);
+    }
+    awaitable<result<std::vector<locator>>> reclaimable(std::size_t limit) override {
+        return rows_->reclaimable(limit);
+    }
+    awaitable<result<std::vector<segment_row>>> segments(std::uint64_t after,
+                                                         std::size_t limit,
+                                                         bool only_unsealed) override {
+        return rows_->segments(after, limit, only_unsealed);
+    }
+    awaitable<result<catalog_counts>> count() override { return rows_->count(); }
+    awaitable<void> close() override { co_return; }
+
+private:
+    commit_history& history_;
+    const std::unique_ptr<memory_catalog> rows_;
+    semaphore turn_{1};  // the history is in the order of the rows
+};
+
+}  // namespace cairn::test
