@@ -31,8 +31,8 @@ public:
         return meets ? until_ : cursor;
     }
 
-    // What to write next, if anything: one piece at a time, until done(). Where records come as fast
-    // as it is written it stays a step away from them.
+    // What to write next, if anything: one piece at a time, until done(). Where records come as
+    // fast as it is written it stays a step away from them.
     std::optional<piece> next(std::uint64_t cursor, std::uint64_t capacity_bytes) noexcept {
         const bool enough = until_ >= cursor + margin_bytes;
         const std::uint64_t begin = until_ > cursor ? until_ : cursor + step_bytes;
