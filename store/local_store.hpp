@@ -2,7 +2,8 @@
 //
 // A blob up to inline_bytes_max lies in its catalog row; a larger one in bulk, written and synced
 // before its row is committed, and the row before the answer (SAFETY.md R1). What this class adds
-// to its engines is the routing, the row cache, quarantine, and giving bytes back.
+// to its engines is the routing, the row cache, quarantine, and giving bytes back: those of what
+// was removed, and by compaction those that are dead beside what lives.
 #pragma once
 
 #include "engines/bulk.hpp"
@@ -11,10 +12,12 @@
 #include "runtime/fail_stop.hpp"
 #include "runtime/runtime.hpp"
 #include "store/backups.hpp"
+#include "store/compactor.hpp"
 #include "store/reclaimer.hpp"
 #include "store/row_cache.hpp"
 #include "store/store.hpp"
 
+#include <atomic>
 #include <cstddef>
 #include <cstdint>
 #include <memory>
@@ -27,6 +30,7 @@ struct local_store_options {
     std::uint64_t blob_bytes_max = std::uint64_t{1} << 40;
     std::size_t cache_bytes = 64 << 20;
     durability kept = durability::full;
+    compaction_options compaction = {};
 };
 
 class local_store final : public store {
@@ -42,7 +46,7 @@ public:
         std::vector<metrics::gauge_handle> gauges;  // about the engines, so gone before them
     };
 
-    // `threads` outlives the store. Starts reclaiming.
+    // `threads` outlives the store. Starts reclaiming and compacting.
     static awaitable<std::unique_ptr<local_store>> open(runtime& threads,
                                                         parts engines,
                                                         local_store_options options = {});
@@ -67,6 +71,7 @@ private:
     awaitable<result<receipt>> put_inline(const intake& body, buffer value);
     awaitable<result<receipt>> put_again(intake& body, blob_id id);
     awaitable<result<receipt>> put_bulk(intake& body);
+    awaitable<result<receipt>> write_and_publish(intake& body);
     awaitable<result<receipt>> publish(put_blob what);
 
     awaitable<result<row_ptr>> look_up(blob_id id);
@@ -74,6 +79,7 @@ private:
     awaitable<result<std::unique_ptr<source>>> open_bulk(row_ptr of, byte_range range);
     awaitable<result<bool>> suspect(row_ptr bad, std::string reason);
     void note(const applied& done);
+    pressure feel() const noexcept;
 
     const local_store_options options_;
     parts engines_;
@@ -85,7 +91,10 @@ private:
     counter& removals_;
     counter& quarantines_;
     metrics::gauge_handle cache_gauge_;
+    std::atomic<std::size_t> bulk_puts_{0};       // under way
+    std::atomic<bool> is_short_of_space_{false};  // the last of them that ended found no room
     std::unique_ptr<reclaimer> reclaimer_;
+    std::unique_ptr<compactor> compactor_;
 };
 
 }  // namespace cairn

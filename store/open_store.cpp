@@ -37,6 +37,7 @@ local_store_options local_options(const store_options& options, std::size_t inli
     local.inline_bytes_max = options.inline_bytes_max.value_or(inline_bytes);
     local.blob_bytes_max = options.max_blob_bytes;
     local.cache_bytes = options.cache_bytes;
+    local.compaction = options.compaction;
     local.kept = options.promise;
     return local;
 }
@@ -108,6 +109,7 @@ awaitable<result<std::unique_ptr<store>>> open_folder(runtime& threads, store_op
     }
     segments_options layout;
     layout.verify = options.verify;
+    layout.segment_bytes = options.segment_bytes;
     auto bytes =
         co_await segments::open(threads, *files, home->segments_path(), **rows, *stop, layout);
     if (!bytes) {
@@ -121,8 +123,8 @@ awaitable<result<std::unique_ptr<store>>> open_folder(runtime& threads, store_op
                      [&from = **rows] { return from.commit_counts(); });
     add_batch_gauges(parts.gauges, threads.metrics(), "data_sync",
                      [&from = **bytes] { return from.sync_counts(); });
-    parts.backups = std::make_unique<backups>(threads.next().get_executor(), **rows, *files,
-                                              home->path());
+    parts.backups =
+        std::make_unique<backups>(threads.next().get_executor(), **rows, *files, home->path());
     if (options.backup_every.count() > 0) co_await parts.backups->start(options.backup_every);
     parts.keeps.push_back(std::shared_ptr<file_system>(std::move(files)));
     parts.keeps.push_back(home);

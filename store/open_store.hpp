@@ -4,6 +4,7 @@
 #include "engines/segments/record_checks.hpp"
 #include "io/open_file_system.hpp"
 #include "runtime/runtime.hpp"
+#include "store/compactor.hpp"
 #include "store/store.hpp"
 
 #include <chrono>
@@ -24,8 +25,8 @@ enum class bulk_kind {
 };
 
 struct store_options {
-    std::filesystem::path data;       // the folder; made when it is not there
-    std::string catalog;              // or a postgresql:// URL, instead of a folder
+    std::filesystem::path data;  // the folder; made when it is not there
+    std::string catalog;         // or a postgresql:// URL, instead of a folder
     bulk_kind bulk = bulk_kind::chunks;
     // durability::full, or durability::replicated on PostgreSQL; kept with the store.
     durability promise = durability::full;
@@ -41,6 +42,8 @@ struct store_options {
     verifying verify = verifying::first;
     // How often a backup of the catalog is made by itself, in a folder; zero: only when asked.
     std::chrono::milliseconds backup_every{0};
+    std::uint64_t segment_bytes = 256 << 20;  // of files for blobs up to 4 MiB, in a folder
+    compaction_options compaction = {};
     // Puts something between the store and its files: fault tests, delays in benches.
     std::function<std::unique_ptr<file_system>(std::unique_ptr<file_system>)> wrap_files;
 };

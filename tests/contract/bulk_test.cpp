@@ -108,7 +108,7 @@ TEST_CASE_TEMPLATE("bulk: a body that ends in an error is not written", Engine, 
         const auto written = write(engine, test::random_body(100'000, 1), how);
         CHECK(written.error() == errc::timed_out);
     }
-    const auto found = engine.run(engine.bulk().scan({}, 10)).value();
+    const auto found = engine.run(engine.bulk().scan({}, UINT64_MAX, 10)).value();
     CHECK(found.empty());
 }
 
@@ -162,17 +162,21 @@ TEST_CASE_TEMPLATE("bulk: a scan finds every record, in order and paged", Engine
     std::vector<locator> found;
     while (true) {
         const locator after = found.empty() ? locator{} : found.back();
-        const auto page = engine.run(engine.bulk().scan(after, 7)).value();
+        const auto page = engine.run(engine.bulk().scan(after, UINT64_MAX, 7)).value();
         for (const found_record& each : page) found.push_back(each.stored.at);
         if (page.size() < 7) break;
     }
     CHECK(found == places);
-    const auto first = engine.run(engine.bulk().scan({}, 1)).value();
+    const auto first = engine.run(engine.bulk().scan({}, UINT64_MAX, 1)).value();
     REQUIRE(first.size() == 1);
     const auto same = std::find_if(kept.begin(), kept.end(), [&first](const auto& each) {
         return each->stored().at == first[0].stored.at;
     });
     CHECK((*same)->stored().checksums_digest == first[0].stored.checksums_digest);
+    const std::uint64_t last = places[10].container;
+    const auto is_up_to = [last](const locator& each) { return each.container <= last; };
+    const auto some = engine.run(engine.bulk().scan({}, last, SIZE_MAX)).value();
+    CHECK(some.size() == std::size_t(std::count_if(places.begin(), places.end(), is_up_to)));
     CHECK((*same)->stored().size_bytes == first[0].stored.size_bytes);
 }
 

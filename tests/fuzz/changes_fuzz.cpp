@@ -68,7 +68,7 @@ public:
 
     std::optional<change> next() {
         const auto id = id_of(input_.ConsumeIntegralInRange<std::uint8_t>(0, 5));
-        switch (input_.ConsumeIntegralInRange(0, 5)) {
+        switch (input_.ConsumeIntegralInRange(0, 6)) {
             case 0: return put(id);
             case 1: return remove_blob{id};
             case 2: return quarantine(id);
@@ -78,6 +78,7 @@ public:
                 return open_segment{segment};
             }
             case 4: return seal_segment{input_.ConsumeIntegralInRange<std::uint64_t>(1, 4)};
+            case 5: return move(id);
             default: return forget();
         }
     }
@@ -97,6 +98,12 @@ private:
         made.where = at;
         made.alone = input_.ConsumeBool();
         return made;
+    }
+    std::optional<change> move(const blob_id& id) {
+        const locator from = locator_of(input_), to = locator_of(input_);
+        const bool fits = opened_.contains(to.container) && used_.insert(to).second;
+        if (!fits) return std::nullopt;
+        return move_blob{id, from, to, input_.ConsumeBool()};
     }
     change quarantine(const blob_id& id) {
         quarantine_blob made{id, std::nullopt, "bad"};
