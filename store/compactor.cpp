@@ -254,8 +254,8 @@ awaitable<result<std::uint64_t>> compactor::move_group(std::span<const found_rec
     co_return copied_bytes;
 }
 
-// What is found may be removed, moved or put again, or never have been a blob. The row knows, and is
-// asked twice: before the bytes are copied, and in the transaction that makes them the blob's.
+// What is found may be removed, moved or put again, or never have been a blob. The row knows: it is
+// asked before the bytes are copied, and again in the transaction that makes them the blob's.
 awaitable<result<std::uint64_t>> compactor::move_one(found_record record) {
     auto standing = co_await around_.rows.find(record.id);
     if (!standing) co_return standing.error();

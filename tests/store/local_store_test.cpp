@@ -162,7 +162,10 @@ TEST_CASE("local store: removed bytes are given back in the background (R4)") {
     fixture test;
     const blob_id id = test.put(test::random_body(200'000, 1)).value().id;
     test.run(test.store->remove(id)).value();
-    CHECK(test.eventually([&] { return test.run(test.bulk->scan({}, UINT64_MAX, 10)).value().empty(); }));
+    const auto is_empty = [&] {
+        return test.run(test.bulk->scan({}, UINT64_MAX, 10)).value().empty();
+    };
+    CHECK(test.eventually(is_empty));
     CHECK(
         test.eventually([&] { return test.run(test.store->status()).value().reclaim_count == 0; }));
 }
