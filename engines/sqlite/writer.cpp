@@ -17,6 +17,7 @@ namespace {
 // In pages of 8 KiB. A batch adds at most about 16 MiB, so the log stays under 64 MiB.
 constexpr int passive_pages = 2000;  // 16 MiB: the copy is short and the disk is not idle meanwhile
 constexpr int restart_pages = 5000;  // 40 MiB
+constexpr int unsynced_pages_max = 500;  // 4 MiB
 
 constexpr group_commit_limits writer_limits{
     .queue_entries = 4096, .batch_entries = 1024, .batch_bytes = 4 << 20};
@@ -143,19 +144,29 @@ outcome writer::commit_batch(std::span<queue::entry> batch) {
 }
 
 outcome writer::try_batch(std::span<queue::entry> batch) {
-    const auto in_log = [this](const queue::entry& each) { return log_.hold(each.request); };
-    const bool needs_sync = !std::all_of(batch.begin(), batch.end(), in_log);
+    const bool needs_sync = wants_sync(batch);
     if (auto ok = connection_.sync_commits(needs_sync); !ok) return undo(batch, ok.error());
     const auto prepared = apply_batch(batch);
     if (!prepared) return undo(batch, prepared.error());
     const auto committed = transaction_->commit();
     if (!committed) return after_failed_commit(batch, committed.error());
+    if (needs_sync) synced_pages_ = connection_.wal_pages();
     for (auto& each : batch) {
         if (!each.reply) continue;
         log_.note(each.request);
         each.reply->freed = transaction_->freed();
     }
     return outcome::committed;
+}
+
+// What is not synced is kept short: a checkpoint would have to sync all of it at once, and
+// everybody would wait for that.
+bool writer::wants_sync(std::span<const queue::entry> batch) {
+    const int pages = connection_.wal_pages();
+    synced_pages_ = std::min(synced_pages_, pages);  // the log may have begun anew
+    const auto in_log = [this](const queue::entry& each) { return log_.hold(each.request); };
+    return pages - synced_pages_ >= unsynced_pages_max ||
+           !std::all_of(batch.begin(), batch.end(), in_log);
 }
 
 result<void> writer::apply_batch(std::span<queue::entry> batch) {

@@ -58,6 +58,7 @@ private:
     awaitable<outcome> step(std::span<queue::entry> batch);
     outcome commit_batch(std::span<queue::entry> batch);
     outcome try_batch(std::span<queue::entry> batch);
+    bool wants_sync(std::span<const queue::entry> batch);
     result<void> apply_batch(std::span<queue::entry> batch);
     outcome undo(std::span<queue::entry> batch, const error_code& why);
     outcome after_failed_commit(std::span<queue::entry> batch, const error_code& why);
@@ -78,6 +79,7 @@ private:
     log_commits log_;
     std::optional<page_copy> copy_;  // used on thread_
     int checkpoint_at_pages_;
+    int synced_pages_ = 0;  // of the write-ahead log, as far as we know
     loop_thread thread_{"cairn-writer"};
     queue queue_;
 };
