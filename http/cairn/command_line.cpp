@@ -88,9 +88,8 @@ CLI::Option* add_time(CLI::App& verb,
                       const std::string& help) {
     return add_parsed(verb, flags, value, parse_duration, "a duration, such as 15m", help)
         ->type_name("TIME")
-        ->default_str(value.count() % 3'600'000 == 0
-                          ? fmt::format("{}h", value.count() / 3'600'000)
-                          : fmt::format("{}s", value.count() / 1000));
+        ->default_str(value.count() % 3'600'000 == 0 ? fmt::format("{}h", value.count() / 3'600'000)
+                                                     : fmt::format("{}s", value.count() / 1000));
 }
 
 // One of a few words.
@@ -299,20 +298,45 @@ void add_rebuild(CLI::App& app, rebuild_verb_options& to) {
     add_json(verb, to.json);
 }
 
+// Milliseconds, several of them with commas between.
+void add_sync_delays(CLI::App& verb, std::vector<std::chrono::milliseconds>& delays) {
+    const auto read = [&delays](const std::vector<unsigned>& counts) {
+        delays.clear();
+        for (const unsigned count : counts) delays.emplace_back(count);
+    };
+    verb.add_option_function<std::vector<unsigned>>(
+            "--sync-delay", read, "make each sync of both sides slower, and measure for each")
+        ->delimiter(',')
+        ->type_name("MS[,MS...]")
+        ->check(CLI::Range(0, 1000));
+}
+
 void add_bench(CLI::App& app, bench_options& to) {
     CLI::App& verb = *app.add_subcommand(
-        "bench", "measure cairn beside what you would use instead, on this machine's disk");
+        "bench",
+        "measure cairn beside what you would use instead, on this machine's disk; a server that is "
+        "measured is a process of its own, its clients are this one");
     add(verb, "--data", to.data, "a folder on the disk to measure; scratch files come and go in it")
         ->type_name("DIR")
         ->capture_default_str();
-    verb.add_option("--rows", to.rows, "only rows whose name matches this regular expression")
+    verb.add_option("--rows", to.rows, "only what has a name that matches this regular expression")
         ->type_name("REGEX");
     add_time(verb, "--time", to.time, "how long one run takes");
     verb.add_option("--repeat", to.repeat, "runs of each side, in turn; medians are shown")
         ->type_name("N")
         ->capture_default_str()
         ->check(CLI::Range(1, 1000));
+    add_sync_delays(verb, to.sync_delays);
+    verb.add_option("--svg", to.svg, "also measure with 1 to 1,024 callers, and draw charts")
+        ->type_name("FILE");
+    verb.add_flag("--growth", to.growth, "also measure by callers, by blobs there, and by size");
+    verb.add_option("--blobs", to.blobs, "the most that --growth puts there: 1.5 KB each, twice")
+        ->type_name("N")
+        ->capture_default_str()
+        ->check(CLI::Range(std::size_t{1000}, std::size_t{1'000'000'000}));
+    verb.add_flag("--short", to.brief, "all of it for a moment: figures mean nothing");
     add_json(verb, to.json);
+    verb.add_flag("--serve-memory", to.serve_memory)->group("");
 }
 
 // A config file is one list of keys for all verbs: each verb takes those that it knows, and a key
@@ -394,9 +418,8 @@ void check_store(const store_options& store) {
 }
 
 command chosen_command(const std::string& verb, all_options& all) {
-    for (store_location* at :
-         {&all.put.at, &all.get.at, &all.stat.at, &all.ls.at, &all.rm.at, &all.status.at,
-          &all.verify.at, &all.backup.at}) {
+    for (store_location* at : {&all.put.at, &all.get.at, &all.stat.at, &all.ls.at, &all.rm.at,
+                               &all.status.at, &all.verify.at, &all.backup.at}) {
         set_default_server(*at);
     }
     all.serve.store.max_blob_bytes = all.serve.http.blob_bytes_max;

@@ -120,7 +120,14 @@ struct bench_options {
     std::string rows;        // a regular expression for names of rows; empty: all
     std::chrono::milliseconds time{1'000};
     std::size_t repeat = 5;
+    // Added to each sync, on both sides; the rows are measured once for each.
+    std::vector<std::chrono::milliseconds> sync_delays{std::chrono::milliseconds(0)};
+    std::string svg;                 // a file for charts by callers; empty: none
+    bool growth = false;             // also by callers, blobs and sizes
+    std::size_t blobs = 10'000'000;  // most that growth fills a store with
+    bool brief = false;              // everything for a moment: does it all work?
     bool json = false;
+    bool serve_memory = false;  // not for people: be the server that a row needs
 };
 
 int serve(const serve_options& options);

@@ -11,7 +11,8 @@
 
 namespace cairn::bench {
 
-// Runs `one(caller, times)` again and again on each of `callers` threads until the time is over.
+// Runs `one(caller, times)` again and again on each of `callers` threads until the time is over, at
+// least once.
 // Rethrows what a caller threw.
 template <class One>
 sample drive(std::size_t callers, run_time time, One one) {
@@ -24,7 +25,9 @@ sample drive(std::size_t callers, run_time time, One one) {
     const auto call = [&](std::size_t caller) {
         latencies own;
         try {
-            while (clock::now() < end) one(caller, own);
+            do {
+                one(caller, own);
+            } while (clock::now() < end);
         } catch (...) {
             std::lock_guard lock(mutex);
             failure = std::current_exception();

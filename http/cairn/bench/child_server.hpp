@@ -14,6 +14,8 @@ class child_server {
 public:
     // `cairn serve` of this very program on `folder`, on a free port.
     static child_server cairn(const std::filesystem::path& folder, std::size_t threads);
+    // A server with one thread that keeps everything in memory: serve_memory() of this program.
+    static child_server cairn_in_memory();
     // nginx with one worker, sendfile and cached descriptors, serving the files in `folder`. Its
     // answers carry headers as long as cairn's.
     static child_server nginx(const std::filesystem::path& folder);
@@ -25,6 +27,7 @@ public:
     double cpu_seconds() const;
 
 private:
+    static child_server listening(const std::vector<std::string>& command);
     child_server(child_process process, std::uint16_t port)
         : process_(std::move(process)), port_(port) {}
 

@@ -1,6 +1,7 @@
 #include "http/cairn/bench/comparison.hpp"
 
 #include <algorithm>
+#include <vector>
 
 namespace cairn::bench {
 namespace {
@@ -20,35 +21,36 @@ measured summary(const contender& side, const std::vector<sample>& runs) {
         p99.push_back(each.p99_us);
     }
     const auto [min, max] = std::minmax_element(values.begin(), values.end());
-    return {side.what(), {median_of(values), median_of(p50), median_of(p99)}, *min, *max};
+    const sample median{median_of(values), median_of(p50), median_of(p99)};
+    return {side.what(), side.runs_under(), median, *min, *max};
 }
 
 }  // namespace
 
-verdict compare(const comparison& row,
-                const std::filesystem::path& folder,
-                run_time time,
-                std::size_t repeat) {
+verdict compare(const comparison& row, const std::filesystem::path& folder, pace at) {
     verdict result;
     {
         const auto ours = row.ours(folder / "ours");
         const auto rival = row.rival(folder / "rival");
-        ours->run(time / 4);
-        rival->run(time / 4);
+        ours->run(at.time / 4);
+        rival->run(at.time / 4);
         std::vector<sample> our_runs;
         std::vector<sample> rival_runs;
-        for (std::size_t i = 0; i < repeat; ++i) {
-            our_runs.push_back(ours->run(time));
-            rival_runs.push_back(rival->run(time));
+        for (std::size_t i = 0; i < at.repeat; ++i) {
+            our_runs.push_back(ours->run(at.time));
+            rival_runs.push_back(rival->run(at.time));
         }
         result.ours = summary(*ours, our_runs);
         result.rival = summary(*rival, rival_runs);
     }
     std::filesystem::remove_all(folder / "ours");
     std::filesystem::remove_all(folder / "rival");
+    result.no_ratio = unequal(result.ours.under, result.rival.under);
     const double ours = result.ours.median.value;
     const double rival = result.rival.median.value;
-    result.ratio = row.smaller_is_better ? rival / ours : ours / rival;
+    if (result.no_ratio.empty()) {
+        result.ratio = row.smaller_is_better ? rival / ours : ours / rival;
+    }
     return result;
 }
 

@@ -6,7 +6,6 @@
 #include <filesystem>
 #include <functional>
 #include <string>
-#include <vector>
 
 namespace cairn::bench {
 
@@ -25,6 +24,7 @@ struct comparison {
 
 struct measured {
     std::string what;
+    terms under;
     sample median;
     double min = 0;
     double max = 0;
@@ -33,16 +33,17 @@ struct measured {
 struct verdict {
     measured ours;
     measured rival;
-    double ratio = 0;
+    double ratio = 0;      // 0 where there is none
+    std::string no_ratio;  // why: the sides ran under unequal terms
 };
 
-// Each side is warmed up, then both run `repeat` times in turn. `folder` is empty before and after.
-verdict compare(const comparison& row,
-                const std::filesystem::path& folder,
-                run_time time,
-                std::size_t repeat);
+// How long and how often each side runs.
+struct pace {
+    run_time time{std::chrono::seconds(1)};
+    std::size_t repeat = 5;
+};
 
-// Every row that this bench has.
-std::vector<comparison> all_rows();
+// Each side is warmed up, then both run in turn. `folder` is empty before and after.
+verdict compare(const comparison& row, const std::filesystem::path& folder, pace at);
 
 }  // namespace cairn::bench

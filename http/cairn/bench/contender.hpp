@@ -1,6 +1,8 @@
 // One side of a comparison, and what one run of it gave.
 #pragma once
 
+#include "http/cairn/bench/terms.hpp"
+
 #include <chrono>
 #include <cstddef>
 #include <cstdint>
@@ -25,6 +27,8 @@ public:
     virtual ~contender() = default;
     virtual std::string what() const = 0;
     virtual sample run(run_time time) = 0;
+    // Known once it has run.
+    virtual terms runs_under() const = 0;
 };
 
 // How long each operation took, of any number of callers.

@@ -1,20 +1,16 @@
 #include "http/cairn/bench/embedded.hpp"
 
-#include "runtime/runtime.hpp"
+#include "http/cairn/bench/slow_disk.hpp"
+#include "http/cairn/bench/slow_files.hpp"
+#include "runtime/run_on.hpp"
 #include "runtime/task_scope.hpp"
 
 #include <algorithm>
 #include <boost/asio/this_coro.hpp>
-#include <functional>
-#include <random>
 #include <stdexcept>
 #include <utility>
-#include <vector>
 
 namespace cairn::bench {
-namespace {
-
-using clock = std::chrono::steady_clock;
 
 buffer fresh_body(fresh_bytes& random, std::size_t size_bytes) {
     buffer body = buffer::allocate(size_bytes);
@@ -22,142 +18,82 @@ buffer fresh_body(fresh_bytes& random, std::size_t size_bytes) {
     return body;
 }
 
-awaitable<blob_id> put_fresh(store& to, buffer body) {
+embedded::embedded(embedded_store in, work does) : in_(std::move(in)), does_(does) {
+    store_options options = in_.options;
+    if (this_disk().delay().count() > 0) options.wrap_files = on_slow_disk;
+    auto opened = threads_.run(open_store(threads_, options));
+    if (!opened) throw std::runtime_error("open: " + opened.error().message());
+    store_ = std::move(*opened);
+    kept_ = threads_.run(store_->status()).value().kept;
+}
+
+embedded::~embedded() { threads_.run(store_->close()); }
+
+terms embedded::runs_under() const {
+    terms under;
+    under.does = does_;
+    under.durability = to_string(kept_);
+    if (in_.options.catalog.empty()) under.sync_delay = this_disk().delay();
+    under.checks = does_ == work::reads ? "XXH3 at the first read" : "SHA-256, XXH3 of each window";
+    return under;
+}
+
+sample embedded::drive(std::size_t callers, run_time time, spread over, const caller& call) {
+    return threads_.run(drive_here(callers, time, over, call));
+}
+
+awaitable<sample> embedded::drive_here(std::size_t callers,
+                                       run_time time,
+                                       spread over,
+                                       const caller& call) {
+    const executor here = co_await asio::this_coro::executor;
+    std::vector<latencies> times(callers);
+    const auto began = clock::now();
+    task_scope scope(here);
+    for (latencies& own : times) {
+        awaitable<void> work = call(began + time, own);
+        if (over == spread::all_threads) {
+            work = run_on(threads_.next().get_executor(), std::move(work));
+        }
+        scope.spawn(std::move(work));
+    }
+    co_await scope.join();
+    const auto took = clock::now() - began;
+    latencies all;
+    for (const latencies& own : times) all.add_all(own);
+    co_return all.rate_over(took);
+}
+
+awaitable<blob_id> embedded::put_fresh(buffer body) {
     buffer_source from(std::move(body));
-    const auto stored = co_await to.put(from, std::nullopt);
+    const auto stored = co_await store_->put(from, std::nullopt);
     if (!stored) throw std::runtime_error("put: " + stored.error().message());
     if (!stored->created) throw std::runtime_error("a fresh put was not fresh");
+    if (stored->kept != kept_) throw std::runtime_error("a put of another durability");
     co_return stored->id;
 }
 
-awaitable<void> read_whole(store& from, blob_id id, std::size_t size_bytes) {
-    const byte_range whole;
-    const auto opened = co_await from.get(id, whole);
-    if (!opened) throw std::runtime_error("get: " + opened.error().message());
-    if (*opened == nullptr) throw std::runtime_error("a blob is absent");
-    std::size_t count = 0;
-    for (;;) {
-        const auto window = co_await (*opened)->next();
-        if (!window) throw std::runtime_error("get: " + window.error().message());
-        if (window->empty()) break;
-        count += window->size();
-    }
-    if (count != size_bytes) throw std::runtime_error("a blob of another size");
+std::vector<blob_id> embedded::fill(std::size_t size_bytes, std::size_t count) {
+    std::vector<blob_id> ids;
+    const std::size_t writers = std::min<std::size_t>(count, 64);
+    std::size_t share = count;
+    drive(writers, run_time(0), spread::one_thread, [&](clock::time_point, latencies&) {
+        const std::size_t own = std::min(share, (count + writers - 1) / writers);
+        share -= own;
+        return put_some(size_bytes, own, ids);
+    });
+    return ids;
 }
 
-awaitable<void> put_until(store& to,
-                          std::size_t size_bytes,
-                          clock::time_point end,
-                          latencies& times) {
-    fresh_bytes random;
-    while (clock::now() < end) {
-        buffer body = fresh_body(random, size_bytes);
-        const auto began = clock::now();
-        co_await put_fresh(to, std::move(body));
-        times.add(clock::now() - began);
-    }
-}
-
-awaitable<void> read_until(store& from,
-                           const std::vector<blob_id>& ids,
-                           std::size_t size_bytes,
-                           clock::time_point end,
-                           latencies& times) {
-    std::minstd_rand random(std::random_device{}());
-    while (clock::now() < end) {
-        const blob_id id = ids[random() % ids.size()];
-        const auto began = clock::now();
-        co_await read_whole(from, id, size_bytes);
-        times.add(clock::now() - began);
-    }
-}
-
-// Its share of the blobs that reads shall find.
-awaitable<void> put_some(store& to,
-                         std::size_t size_bytes,
-                         std::size_t count,
-                         std::vector<blob_id>& ids) {
+awaitable<void> embedded::put_some(std::size_t size_bytes,
+                                   std::size_t count,
+                                   std::vector<blob_id>& ids) {
     fresh_bytes random;
     for (std::size_t i = 0; i < count; ++i) {
         buffer body = fresh_body(random, size_bytes);
-        const blob_id id = co_await put_fresh(to, std::move(body));
+        const blob_id id = co_await put_fresh(std::move(body));
         ids.push_back(id);
     }
-}
-
-// Opens and closes the store.
-class embedded : public contender {
-public:
-    explicit embedded(embedded_store in) : in_(std::move(in)) {
-        store_ = threads_.run(open_store(threads_, in_.options)).value();
-    }
-    ~embedded() override { threads_.run(store_->close()); }
-
-    std::string what() const override { return in_.what; }
-
-protected:
-    using caller = std::function<awaitable<void>(clock::time_point end, latencies& times)>;
-
-    // So many callers at once, until the time is over.
-    sample drive(std::size_t callers, run_time time, const caller& call) {
-        return threads_.run(drive_here(callers, time, call));
-    }
-    static awaitable<sample> drive_here(std::size_t callers, run_time time, const caller& call) {
-        const executor here = co_await asio::this_coro::executor;
-        latencies times;
-        const auto began = clock::now();
-        task_scope scope(here);
-        for (std::size_t i = 0; i < callers; ++i) scope.spawn(call(began + time, times));
-        co_await scope.join();
-        co_return times.rate_over(clock::now() - began);
-    }
-
-    const embedded_store in_;
-    runtime threads_;
-    std::unique_ptr<store> store_;
-};
-
-class puts final : public embedded {
-public:
-    puts(embedded_store in, put_load load) : embedded(std::move(in)), load_(load) {}
-
-    sample run(run_time time) override {
-        return drive(load_.callers, time, [this](clock::time_point end, latencies& times) {
-            return put_until(*store_, load_.size_bytes, end, times);
-        });
-    }
-
-private:
-    const put_load load_;
-};
-
-class reads final : public embedded {
-public:
-    reads(embedded_store in, read_load load) : embedded(std::move(in)), load_(load) {
-        const std::size_t writers = std::min<std::size_t>(load.blobs, 64);
-        drive(writers, run_time(0), [&](clock::time_point, latencies&) {
-            return put_some(*store_, load_.size_bytes, load_.blobs / writers, ids_);
-        });
-    }
-    sample run(run_time time) override {
-        return drive(load_.callers, time, [this](clock::time_point end, latencies& times) {
-            return read_until(*store_, ids_, load_.size_bytes, end, times);
-        });
-    }
-
-private:
-    const read_load load_;
-    std::vector<blob_id> ids_;
-};
-
-}  // namespace
-
-std::unique_ptr<contender> puts_into(embedded_store in, put_load load) {
-    return std::make_unique<puts>(std::move(in), load);
-}
-
-std::unique_ptr<contender> reads_from(embedded_store in, read_load load) {
-    return std::make_unique<reads>(std::move(in), load);
 }
 
 }  // namespace cairn::bench

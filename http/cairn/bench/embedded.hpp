@@ -1,10 +1,11 @@
-// Load on a store that is opened in this process: the callers are coroutines of one thread.
+// A store that is opened in this process, as an embedder does, and callers that are coroutines.
 #pragma once
 
 #include "http/cairn/bench/contender.hpp"
-#include "http/cairn/bench/puts.hpp"
 #include "store/open_store.hpp"
 
+#include <cstddef>
+#include <functional>
 #include <memory>
 #include <string>
 
@@ -16,13 +17,45 @@ struct embedded_store {
     std::shared_ptr<const void> stands_on;  // kept until the store is closed: its server
 };
 
-struct read_load {
-    std::size_t size_bytes = 1024;
-    std::size_t callers = 1;
-    std::size_t blobs = 20'000;  // put before the first run, then read at random
+// Opens the store and closes it; loads derive from it. Throws std::runtime_error when the store
+// does not do what was asked of it.
+class embedded : public contender {
+public:
+    embedded(embedded_store in, work does);
+    ~embedded() override;
+
+    std::string what() const override { return in_.what; }
+    terms runs_under() const override;
+
+protected:
+    using clock = std::chrono::steady_clock;
+    using caller = std::function<awaitable<void>(clock::time_point end, latencies& times)>;
+    enum class spread { one_thread, all_threads };
+
+    // So many callers at once, until the time is over.
+    sample drive(std::size_t callers, run_time time, spread over, const caller& call);
+
+    // Puts a body that is not there yet.
+    awaitable<blob_id> put_fresh(buffer body);
+    // Fills the store with `count` blobs of random bytes; their ids.
+    std::vector<blob_id> fill(std::size_t size_bytes, std::size_t count);
+
+    store& in() { return *store_; }
+
+private:
+    awaitable<sample> drive_here(std::size_t callers,
+                                 run_time time,
+                                 spread over,
+                                 const caller& call);
+    awaitable<void> put_some(std::size_t size_bytes, std::size_t count, std::vector<blob_id>& ids);
+
+    const embedded_store in_;
+    const work does_;
+    runtime threads_;
+    std::unique_ptr<store> store_;
+    durability kept_ = durability::none;
 };
 
-std::unique_ptr<contender> puts_into(embedded_store in, put_load load);
-std::unique_ptr<contender> reads_from(embedded_store in, read_load load);
+buffer fresh_body(fresh_bytes& random, std::size_t size_bytes);
 
 }  // namespace cairn::bench

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <arpa/inet.h>
+#include <cctype>
 #include <cerrno>
 #include <charconv>
 #include <cstring>
@@ -23,17 +24,6 @@ sockaddr_in loopback(std::uint16_t port) {
     address.sin_port = htons(port);
     address.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
     return address;
-}
-
-std::size_t content_length(std::string_view head) {
-    constexpr std::string_view field = "\r\ncontent-length: ";
-    const auto same = [](char a, char b) { return (a | 0x20) == (b | 0x20) || a == b; };
-    const auto found = std::search(head.begin(), head.end(), field.begin(), field.end(), same);
-    if (found == head.end()) fail("an answer without its length");
-    std::size_t length = 0;
-    const char* const begin = head.data() + (found - head.begin()) + field.size();
-    std::from_chars(begin, head.data() + head.size(), length);
-    return length;
 }
 
 }  // namespace
@@ -65,6 +55,21 @@ void http_caller::put(const std::string& target,
     receive(expected_status);
 }
 
+void http_caller::remove(const std::string& target) {
+    send("DELETE " + target + " HTTP/1.1\r\nHost: 127.0.0.1\r\n\r\n", nullptr, 0);
+    receive(204);
+}
+
+std::string_view http_caller::field(std::string_view name) const {
+    const std::string_view head(received_.data(), head_bytes_);
+    const std::string line = "\r\n" + std::string(name) + ": ";
+    const auto same = [](char a, char b) { return std::tolower(a) == b; };
+    const auto found = std::search(head.begin(), head.end(), line.begin(), line.end(), same);
+    if (found == head.end()) return {};
+    const auto begin = static_cast<std::size_t>(found - head.begin()) + line.size();
+    return head.substr(begin, head.find('\r', begin) - begin);
+}
+
 void http_caller::send(std::string_view head, const void* body, std::size_t size_bytes) {
     iovec parts[] = {{const_cast<char*>(head.data()), head.size()},
                      {const_cast<void*>(body), size_bytes}};
@@ -90,19 +95,23 @@ void http_caller::send(std::string_view head, const void* body, std::size_t size
 std::size_t http_caller::receive(int expected_status) {
     thread_local std::vector<char> scratch(256 << 10);
     received_.clear();
-    std::size_t head_size = std::string::npos;
-    while (head_size == std::string::npos) {
+    std::size_t end = std::string::npos;
+    while (end == std::string::npos) {
         const ssize_t got = ::recv(socket_, scratch.data(), scratch.size(), 0);
         if (got <= 0) fail("the connection ended");
         received_.append(scratch.data(), static_cast<std::size_t>(got));
-        head_size = received_.find("\r\n\r\n");
+        end = received_.find("\r\n\r\n");
     }
-    const std::string_view head(received_.data(), head_size);
+    head_bytes_ = end + 4;
     int status = 0;
-    if (head.size() > 12) std::from_chars(head.data() + 9, head.data() + 12, status);
+    if (end > 12) std::from_chars(received_.data() + 9, received_.data() + 12, status);
     if (status != expected_status) fail("status " + std::to_string(status));
-    const std::size_t length = content_length(head);
-    std::size_t left = length - (received_.size() - head_size - 4);
+    if (status == 204) return 0;
+    const std::string_view text = field("content-length");
+    std::size_t length = 0;
+    if (text.empty()) fail("an answer without its length");
+    std::from_chars(text.data(), text.data() + text.size(), length);
+    std::size_t left = length - (received_.size() - head_bytes_);
     while (left > 0) {
         const ssize_t got = ::recv(socket_, scratch.data(), std::min(left, scratch.size()), 0);
         if (got <= 0) fail("the connection ended in a body");

@@ -22,6 +22,12 @@ public:
     // The body of the answer, dropped but for its length.
     std::size_t get(const std::string& target, int expected_status = 200);
     void put(const std::string& target, const std::vector<std::byte>& body, int expected_status);
+    void remove(const std::string& target);
+
+    // Of the last answer: its head, to the empty line, and the value of a field in it, empty when
+    // there is none. The name is given in lower case.
+    std::size_t head_bytes() const noexcept { return head_bytes_; }
+    std::string_view field(std::string_view name) const;
 
 private:
     void send(std::string_view head, const void* body, std::size_t size_bytes);
@@ -29,6 +35,7 @@ private:
 
     int socket_ = -1;
     std::string received_;
+    std::size_t head_bytes_ = 0;
 };
 
 // Holds a free port of this machine while it lives.

@@ -15,8 +15,13 @@ namespace {
 
 class gets final : public contender {
 public:
-    gets(std::string what, child_server server, std::string target, get_load load)
+    gets(std::string what,
+         std::string checks,
+         child_server server,
+         std::string target,
+         get_load load)
         : what_(std::move(what)),
+          checks_(std::move(checks)),
           server_(std::move(server)),
           target_(std::move(target)),
           load_(load) {
@@ -26,6 +31,12 @@ public:
         }
     }
     std::string what() const override { return what_; }
+    terms runs_under() const override {
+        terms under;
+        under.head_bytes = callers_.front()->head_bytes();
+        under.checks = checks_;
+        return under;
+    }
     sample run(run_time time) override {
         const double before = server_.cpu_seconds();
         sample result =
@@ -44,6 +55,7 @@ public:
 
 private:
     const std::string what_;
+    const std::string checks_;
     const child_server server_;
     const std::string target_;
     const get_load load_;
@@ -63,7 +75,8 @@ std::unique_ptr<contender> cairn_gets(std::filesystem::path folder, get_load loa
     const auto body = some_body(load.size_bytes);
     const std::string target = "/blobs/" + to_hex(sha256::of(body));
     http_caller(server.port()).put(target, body, 201);
-    return std::make_unique<gets>("cairn serve, one thread", std::move(server), target, load);
+    return std::make_unique<gets>("cairn serve, one thread", "XXH3 at the first read",
+                                  std::move(server), target, load);
 }
 
 std::unique_ptr<contender> nginx_gets(std::filesystem::path folder, get_load load) {
@@ -74,7 +87,7 @@ std::unique_ptr<contender> nginx_gets(std::filesystem::path folder, get_load loa
     std::ofstream(folder / name, std::ios::binary)
         .write(reinterpret_cast<const char*>(body.data()),
                static_cast<std::streamsize>(body.size()));
-    return std::make_unique<gets>("nginx, one worker, sendfile, cached descriptors",
+    return std::make_unique<gets>("nginx, one worker, sendfile, cached descriptors", "none",
                                   child_server::nginx(folder), "/" + name, load);
 }
 

@@ -2,16 +2,12 @@
 #pragma once
 
 #include "http/cairn/bench/contender.hpp"
+#include "http/cairn/bench/load.hpp"
 
 #include <filesystem>
 #include <memory>
 
 namespace cairn::bench {
-
-struct get_load {
-    std::size_t size_bytes = 1024;
-    std::size_t connections = 1;
-};
 
 // Both serve from one thread. The value of a sample is microseconds of the server's processor time
 // for a request.

@@ -1,46 +1,102 @@
 #include "http/cairn/bench/callers.hpp"
 #include "http/cairn/bench/child_server.hpp"
+#include "http/cairn/bench/fresh_blob.hpp"
 #include "http/cairn/bench/http_caller.hpp"
+#include "http/cairn/bench/one_core.hpp"
 #include "http/cairn/bench/puts.hpp"
-#include "runtime/hash.hpp"
+
+#include <algorithm>
+#include <utility>
 
 namespace cairn::bench {
 namespace {
 
-class over_http final : public contender {
+// One keep-alive connection a caller.
+class puts : public contender {
 public:
-    over_http(const std::filesystem::path& folder, put_load load)
-        : load_(load), server_(child_server::cairn(folder, 0)) {
+    puts(std::string what, child_server server, put_load load)
+        : what_(std::move(what)), server_(std::move(server)) {
         for (std::size_t i = 0; i < load.callers; ++i) {
             callers_.push_back(std::make_unique<http_caller>(server_.port()));
             bodies_.emplace_back(load.size_bytes);
-            random_.emplace_back();
         }
     }
-    std::string what() const override { return "cairn serve, a connection for each caller"; }
+    std::string what() const override { return what_; }
+    terms runs_under() const override {
+        terms under;
+        under.does = work::fresh_puts;
+        under.durability = durability_;
+        under.checks = "SHA-256, XXH3 of each window";
+        return under;
+    }
     sample run(run_time time) override {
-        return drive(load_.callers, time, [this](std::size_t caller, latencies& times) {
-            std::vector<std::byte>& body = bodies_[caller];
-            random_[caller].fill(body.data(), body.size());
-            const std::string target = "/blobs/" + to_hex(sha256::of(body));
+        const auto put = [this](std::size_t caller, latencies& times) {
+            fresh_blob& body = bodies_[caller];
+            const std::string target = "/blobs/" + body.next();
             const auto began = std::chrono::steady_clock::now();
-            callers_[caller]->put(target, body, 201);
+            callers_[caller]->put(target, body.bytes(), 201);
             times.add(std::chrono::steady_clock::now() - began);
-        });
+            note(caller, target);
+        };
+        const sample result = drive(callers_.size(), time, put);
+        durability_ = callers_.front()->field("cairn-durability");
+        return result;
+    }
+
+protected:
+    virtual void note(std::size_t, const std::string&) {}
+
+    const std::string what_;
+    const child_server server_;
+    std::vector<std::unique_ptr<http_caller>> callers_;
+
+private:
+    std::vector<fresh_blob> bodies_;
+    std::string durability_;
+};
+
+// Into memory, which is given back between the runs.
+class passing_puts final : public puts {
+public:
+    passing_puts(std::string what, child_server server, put_load load)
+        : puts(std::move(what), std::move(server), load), there_(load.callers) {}
+
+    sample run(run_time time) override {
+        const sample result = puts::run(std::min(time, longest));
+        for (std::size_t i = 0; i < there_.size(); ++i) {
+            for (const std::string& target : there_[i]) callers_[i]->remove(target);
+            there_[i].clear();
+        }
+        return result;
     }
 
 private:
-    const put_load load_;
-    const child_server server_;
-    std::vector<std::unique_ptr<http_caller>> callers_;
-    std::vector<std::vector<std::byte>> bodies_;
-    std::vector<fresh_bytes> random_;
+    void note(std::size_t caller, const std::string& target) override {
+        there_[caller].push_back(target);
+    }
+
+    // A gigabyte a second is not given back before the run's end.
+    static constexpr run_time longest = std::chrono::seconds(2);
+
+    std::vector<std::vector<std::string>> there_;
 };
 
 }  // namespace
 
 std::unique_ptr<contender> http_puts(std::filesystem::path folder, put_load load) {
-    return std::make_unique<over_http>(folder, load);
+    return std::make_unique<puts>("cairn serve, a connection for each caller",
+                                  child_server::cairn(folder, 0), load);
+}
+
+std::unique_ptr<contender> one_core_puts(std::filesystem::path folder, put_load load) {
+    const one_core here;
+    return std::make_unique<puts>("cairn serve on one core", child_server::cairn(folder, 1), load);
+}
+
+std::unique_ptr<contender> one_core_memory_puts(put_load load) {
+    const one_core here;
+    return std::make_unique<passing_puts>("the server on one core, bytes in memory",
+                                          child_server::cairn_in_memory(), load);
 }
 
 }  // namespace cairn::bench

@@ -47,6 +47,14 @@ public:
         return object;
     }
 
+    bool is_durable() {
+        for (const char* sql : {"SHOW fsync", "SHOW synchronous_commit"}) {
+            const answer got(PQexec(handle_, sql), PQclear);
+            if (PQresultStatus(got.get()) != PGRES_TUPLES_OK) fail(sql);
+            if (std::string_view(PQgetvalue(got.get(), 0, 0)) != "on") return false;
+        }
+        return true;
+    }
     // Reads all of an object; its size.
     std::size_t get(Oid object) {
         const std::string name = std::to_string(object);
@@ -91,10 +99,14 @@ private:
 
 class large_objects : public contender {
 public:
-    large_objects(const std::filesystem::path& folder, std::size_t size_bytes)
+    large_objects(const std::filesystem::path& folder, std::size_t size_bytes, work does)
         : cluster_(postgres_cluster::beside(folder)),
           to_(cluster_->create_database("rival")),
-          body_(size_bytes) {}
+          body_(size_bytes) {
+        under_.does = does;
+        under_.durability = to_.is_durable() ? "full" : "none";
+    }
+    terms runs_under() const override { return under_; }
 
 protected:
     Oid put_fresh() {
@@ -106,11 +118,15 @@ protected:
     connection to_;
     std::vector<std::byte> body_;
     fresh_bytes random_;
+
+private:
+    terms under_;
 };
 
 class puts final : public large_objects {
 public:
-    using large_objects::large_objects;
+    puts(const std::filesystem::path& folder, put_load load)
+        : large_objects(folder, load.size_bytes, work::fresh_puts) {}
 
     std::string what() const override { return "lo_create and lowrite of 512 KiB, one by one"; }
     sample run(run_time time) override {
@@ -126,7 +142,7 @@ public:
 class reads final : public large_objects {
 public:
     reads(const std::filesystem::path& folder, read_load load)
-        : large_objects(folder, load.size_bytes) {
+        : large_objects(folder, load.size_bytes, work::reads) {
         for (std::size_t i = 0; i < load.blobs; ++i) objects_.push_back(put_fresh());
     }
     std::string what() const override { return "lo_get of 512 KiB, one by one"; }
@@ -147,7 +163,7 @@ private:
 }  // namespace
 
 std::unique_ptr<contender> large_object_puts(std::filesystem::path folder, put_load load) {
-    return std::make_unique<puts>(folder, load.size_bytes);
+    return std::make_unique<puts>(folder, load);
 }
 
 std::unique_ptr<contender> large_object_reads(std::filesystem::path folder, read_load load) {

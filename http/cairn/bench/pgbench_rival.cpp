@@ -52,6 +52,14 @@ public:
         ask(runs_.setup);
     }
     std::string what() const override { return runs_.what; }
+    terms runs_under() const override {
+        terms under;
+        under.does = runs_.inserts ? work::fresh_puts : work::reads;
+        const std::string set =
+            ask("SELECT current_setting('fsync') || '/' || current_setting('synchronous_commit')");
+        under.durability = set.starts_with("on/on") ? "full" : "none";
+        return under;
+    }
 
     sample run(run_time time) override {
         const std::size_t before = runs_.inserts ? count() : 0;

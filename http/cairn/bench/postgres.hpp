@@ -3,7 +3,8 @@
 // `folder` says which side it is: each has a database of its own in the cluster beside it.
 #pragma once
 
-#include "http/cairn/bench/embedded.hpp"
+#include "http/cairn/bench/puts.hpp"
+#include "http/cairn/bench/reads.hpp"
 
 #include <filesystem>
 #include <memory>

@@ -146,8 +146,8 @@ void postgres_cluster::start() {
 }
 
 std::string postgres_cluster::create_database(const std::string& name) {
-    output_of(
-        {program("psql"), "-X", "-q", "-d", url_of("postgres"), "-c", "CREATE DATABASE " + name});
+    output_of({program("psql"), "-X", "-q", "-d", url_of("postgres"), "-c",
+               "DROP DATABASE IF EXISTS " + name, "-c", "CREATE DATABASE " + name});
     return url_of(name);
 }
 

@@ -29,7 +29,7 @@ public:
     postgres_cluster(const postgres_cluster&) = delete;
     postgres_cluster& operator=(const postgres_cluster&) = delete;
 
-    // Makes an empty database; its URL, for the superuser.
+    // Makes an empty database, also where one of that name was; its URL, for the superuser.
     std::string create_database(const std::string& name);
 
 private:

@@ -1,26 +1,29 @@
 // Fresh puts: cairn embedded and over HTTP, and what a user would do instead.
 #pragma once
 
-#include "http/cairn/bench/contender.hpp"
+#include "http/cairn/bench/embedded.hpp"
+#include "http/cairn/bench/load.hpp"
 
 #include <filesystem>
 #include <memory>
 
 namespace cairn::bench {
 
-struct put_load {
-    std::size_t size_bytes = 1024;
-    std::size_t callers = 1;
-};
+// The callers are coroutines of one thread.
+std::unique_ptr<contender> puts_into(embedded_store in, put_load load);
 
-// cairn as a library, in `folder`: the callers are coroutines of one thread. `inline_bytes_max`
-// above the size keeps the bytes in SQLite.
+// cairn as a library, in `folder`. `inline_bytes_max` above the size keeps the bytes in SQLite.
 std::unique_ptr<contender> embedded_puts(std::filesystem::path folder,
                                          put_load load,
                                          std::size_t inline_bytes_max = 4096);
 
 // `cairn serve` in a process of its own, one keep-alive connection a caller.
 std::unique_ptr<contender> http_puts(std::filesystem::path folder, put_load load);
+
+// The same with the server on one core: in a folder, or with everything in memory. Runs of the
+// latter end after two seconds.
+std::unique_ptr<contender> one_core_puts(std::filesystem::path folder, put_load load);
+std::unique_ptr<contender> one_core_memory_puts(put_load load);
 
 // SQLite as most programs use it: a thread and a connection a caller, autocommit, the same
 // durability (WAL, synchronous=FULL) and the same table shape as cairn's.
