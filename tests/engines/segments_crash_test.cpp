@@ -141,7 +141,7 @@ std::size_t lost_in(std::uint64_t rounds) {
 }
 
 TEST_CASE("segments: no power cut loses what was acknowledged, or leaves what nobody knows") {
-    CHECK(lost_in<test::forwarding_file_system>(40) == 0);
+    CHECK(lost_in<forwarding_file_system>(40) == 0);
 }
 
 TEST_CASE("segments: mutant: without data syncs the cuts are seen to lose (R1)") {

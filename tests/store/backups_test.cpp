@@ -61,7 +61,7 @@ std::int64_t rows_in(const fs::path& catalog) {
 }
 
 // No room beyond what a test says.
-class small_disk final : public test::forwarding_file_system {
+class small_disk final : public forwarding_file_system {
 public:
     small_disk(std::unique_ptr<file_system> real, std::uint64_t free)
         : forwarding_file_system(*real), real_(std::move(real)), free_(free) {}

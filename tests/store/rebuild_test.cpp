@@ -77,7 +77,7 @@ public:
 };
 
 // A disk on which no file of a segment can be synced.
-class failing_syncs final : public test::forwarding_file_system {
+class failing_syncs final : public forwarding_file_system {
 public:
     explicit failing_syncs(std::unique_ptr<file_system> real)
         : forwarding_file_system(*real), real_(std::move(real)) {}
@@ -90,7 +90,7 @@ public:
     }
 
 private:
-    class failing final : public test::forwarding_file {
+    class failing final : public forwarding_file {
     public:
         using forwarding_file::forwarding_file;
         awaitable<result<void>> sync() override { co_return system_error_from(EIO); }
