@@ -4,11 +4,13 @@
 #include "tests/fault/crash_counts.hpp"
 #include "tests/fault/expect_nothing.hpp"
 #include "tests/fault/ledger.hpp"
+#include "tests/fault/quick_compaction.hpp"
 #include "tests/fault/workload.hpp"
 #include "tests/support/process.hpp"
 #include "tests/support/temp_dir.hpp"
 
 #include <chrono>
+#include <cstdlib>
 #include <doctest/doctest.h>
 #include <random>
 #include <signal.h>
@@ -39,12 +41,56 @@ std::vector<promised_blob> round_and_sample(const std::vector<promised_blob>& be
 }
 
 // Kills a server while it recovers: recovery must bear its own crash.
-void kill_while_starting(const std::string& data_dir, std::mt19937_64& random) {
-    process starting(
-        {program_under_test(), "serve", "--data", data_dir, "--listen", "127.0.0.1:0"});
+void kill_while_starting(const std::string& program,
+                         const std::string& data_dir,
+                         std::mt19937_64& random) {
+    process starting({program, "serve", "--data", data_dir, "--listen", "127.0.0.1:0"});
     std::this_thread::sleep_for(std::chrono::milliseconds(random() % 60));
     starting.kill(SIGKILL);
     REQUIRE(starting.wait(30s));
+}
+
+// What is killed, and what happened until then.
+struct victim {
+    const std::string program;
+    const workload_options load;
+    const std::string data_dir;
+    std::mt19937_64 random{crash_seed()};
+    ledger promises = {};
+    std::chrono::milliseconds slowest_start{0};
+    std::uint64_t moved = 0;
+};
+
+void kill_often(victim& of, std::size_t rounds) {
+    std::vector<promised_blob> before;
+    for (std::size_t round = 0; round < rounds; ++round) {
+        CAPTURE(round);
+        if (of.random() % 4 == 0) kill_while_starting(of.program, of.data_dir, of.random);
+        server_process server(of.program, of.data_dir);
+        CHECK(server.start_time() <= ready_within);
+        of.slowest_start = std::max(of.slowest_start, server.start_time());
+        const std::vector<promised_blob> after = of.promises.copy();
+        if (round > 0)
+            expect_nothing(
+                broken_promises(server.port(), round_and_sample(before, after, of.random)));
+        before = after;
+
+        workload load(of.promises, server.port(), of.random(), of.load);
+        std::this_thread::sleep_for(50ms + std::chrono::milliseconds(of.random() % 350));
+        of.moved += moved_blobs(server.port());
+        server.kill_hard();
+        load.stop();
+        expect_nothing(load.complaints());
+    }
+}
+
+void check_all(const victim& of) {
+    server_process server(of.program, of.data_dir);
+    const std::vector<promised_blob> all = of.promises.copy();
+    expect_nothing(broken_promises(server.port(), all));
+    expect_nothing(broken_listing(server.port(), all));
+    CHECK(server.stop().status == 0);
+    expect_nothing(unaccounted(of.data_dir));
 }
 
 }  // namespace
@@ -52,44 +98,29 @@ void kill_while_starting(const std::string& data_dir, std::mt19937_64& random) {
 TEST_CASE("kill -9 under load: nothing acknowledged is lost, nothing deleted comes back") {
     const std::size_t rounds = crash_count(200);
     const temp_dir folder;
-    const std::string data_dir = folder / "data";
-    std::mt19937_64 random(crash_seed());
-    ledger promises;
+    victim killed{.program = program_under_test(), .load = {}, .data_dir = folder / "data"};
     {
-        server_process server(program_under_test(), data_dir);
+        server_process server(killed.program, killed.data_dir);
         const double blobs = blobs_before * std::min(1.0, crash_scale());
-        fill(promises, server.port(), static_cast<std::size_t>(blobs), random());
+        fill(killed.promises, server.port(), static_cast<std::size_t>(blobs), killed.random());
         server.kill_hard();
     }
+    kill_often(killed, rounds);
+    check_all(killed);
+    MESSAGE(rounds << " kills, " << killed.promises.size() << " blobs, slowest start "
+                   << killed.slowest_start.count() << " ms");
+}
 
-    std::chrono::milliseconds slowest_start{0};
-    std::vector<promised_blob> before;
-    for (std::size_t round = 0; round < rounds; ++round) {
-        CAPTURE(round);
-        if (random() % 4 == 0) kill_while_starting(data_dir, random);
-        server_process server(program_under_test(), data_dir);
-        CHECK(server.start_time() <= ready_within);
-        slowest_start = std::max(slowest_start, server.start_time());
-        const std::vector<promised_blob> after = promises.copy();
-        if (round > 0)
-            expect_nothing(broken_promises(server.port(), round_and_sample(before, after, random)));
-        before = after;
-
-        workload load(promises, server.port(), random());
-        std::this_thread::sleep_for(50ms + std::chrono::milliseconds(random() % 350));
-        server.kill_hard();
-        load.stop();
-        expect_nothing(load.complaints());
-    }
-
-    server_process server(program_under_test(), data_dir);
-    const std::vector<promised_blob> all = promises.copy();
-    expect_nothing(broken_promises(server.port(), all));
-    expect_nothing(broken_listing(server.port(), all));
-    CHECK(server.stop().status == 0);
-    expect_nothing(unaccounted(data_dir));
-    MESSAGE(rounds << " kills, " << all.size() << " blobs, slowest start " << slowest_start.count()
-                   << " ms");
+TEST_CASE("kill -9 while it compacts: nothing acknowledged is lost, nothing deleted comes back") {
+    const std::size_t rounds = crash_count(75);
+    const temp_dir folder;
+    victim killed{.program = std::getenv("CAIRN_COMPACTING_SERVER"),
+                  .load = {.connections = 8, .size_max = 64 << 10, .removals = 40},
+                  .data_dir = folder / "data"};
+    kill_often(killed, rounds);
+    check_all(killed);
+    CHECK(killed.moved > rounds);  // or nothing was tried
+    MESSAGE(rounds << " kills, " << killed.moved << " blobs moved before them");
 }
 
 }  // namespace cairn::test

@@ -5,6 +5,7 @@
 #include "tests/fault/crash_counts.hpp"
 #include "tests/fault/expect_nothing.hpp"
 #include "tests/fault/ledger.hpp"
+#include "tests/fault/quick_compaction.hpp"
 #include "tests/fault/workload.hpp"
 #include "tests/support/power_cut_device.hpp"
 #include "tests/support/process.hpp"
@@ -32,6 +33,7 @@ struct outcome {
     std::size_t images = 0;
     std::size_t promises = 0;   // checked, over all images
     std::size_t unflushed = 0;  // writes that no flush covered, over all images
+    std::uint64_t moved = 0;    // blobs that compaction moved meanwhile
     std::vector<std::string> complaints;
 
     void add(const std::vector<std::string>& more) {
@@ -85,6 +87,7 @@ private:
 // One disk, one server under load, several cuts: each is a moment at which the power could have
 // gone.
 void run_session(const std::string& program,
+                 const workload_options& as,
                  std::size_t cuts,
                  std::mt19937_64& random,
                  outcome& result) {
@@ -94,7 +97,7 @@ void run_session(const std::string& program,
     ledger promises;
     for (std::size_t cut = 0; cut < cuts; ++cut) {
         const std::filesystem::path image = images / std::to_string(cut);
-        workload load(promises, server.port(), random(), {.connections = 8, .size_max = 1u << 20});
+        workload load(promises, server.port(), random(), as);
         std::this_thread::sleep_for(20ms + std::chrono::milliseconds(random() % 200));
         const std::vector<promised_blob> before = promises.copy();
         const auto report = device.cut(image, random());
@@ -114,14 +117,19 @@ void run_session(const std::string& program,
         result.promises += after.size();
         ++result.images;
     }
+    result.moved += moved_blobs(server.port());
     if (server.stop().status != 0) result.add({"the server did not end well"});
 }
 
-outcome run(const std::string& program, std::size_t images) {
+outcome run(const std::string& program,
+            std::size_t images,
+            const workload_options& as = {.connections = 8, .size_max = 1u << 20}) {
     outcome result;
     std::mt19937_64 random(crash_seed());
-    while (result.images < images)
-        run_session(program, std::min(cuts_per_session, images - result.images), random, result);
+    while (result.images < images) {
+        const std::size_t cuts = std::min(cuts_per_session, images - result.images);
+        run_session(program, as, cuts, random, result);
+    }
     return result;
 }
 
@@ -141,6 +149,16 @@ TEST_CASE("power cut under load: nothing acknowledged is lost, nothing deleted c
     expect_nothing(result.complaints);
     MESSAGE(result.images << " images, " << result.promises << " promises checked, "
                           << result.unflushed << " writes in flight");
+}
+
+TEST_CASE("power cut while it compacts: nothing acknowledged is lost, nothing deleted comes back") {
+    if (cannot_cut()) return;
+    const outcome result = run(std::getenv("CAIRN_COMPACTING_SERVER"), crash_count(50),
+                               {.connections = 8, .size_max = 64 << 10, .removals = 40});
+    expect_nothing(result.complaints);
+    CHECK(result.moved > result.images);  // or nothing was tried
+    MESSAGE(result.images << " images, " << result.promises << " promises checked, " << result.moved
+                          << " blobs moved");
 }
 
 TEST_CASE("power cut under load: a store that skips its data syncs is caught") {

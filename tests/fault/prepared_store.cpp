@@ -27,6 +27,7 @@ constexpr const char* folder_of(prepared which) {
     switch (which) {
         case prepared::fresh: return "fresh";
         case prepared::full: return "full";
+        case prepared::sparse: return "sparse";
         case prepared::crashed: return "crashed";
     }
     return "fresh";
@@ -139,6 +140,18 @@ void make_full(runtime& threads, const fs::path& at) {
     flip_bit_of_value(at, blob_of(actor::rotten_value).id);
 }
 
+void make_sparse(runtime& threads, const fs::path& at) {
+    const auto made = open_cleanly(threads, at);
+    std::vector<blob_id> removed;
+    for (std::uint64_t seed = 1; seed <= 10; ++seed) {
+        piecewise_source from(random_body(50'000, seed));
+        removed.push_back(threads.run(made->put(from, std::nullopt)).value().id);
+    }
+    put_all(threads, *made, healthy_actors);
+    for (const blob_id& each : removed) threads.run(made->remove(each)).value();
+    threads.run(made->close());
+}
+
 // A copy of a living one is what a kill would leave.
 void make_crashed(runtime& threads, const fs::path& at) {
     constexpr std::array removed{actor::new_shared, actor::new_streamed};
@@ -160,6 +173,7 @@ void make_crashed(runtime& threads, const fs::path& at) {
 void prepare_stores(runtime& threads, const fs::path& base) {
     fs::create_directories(base / folder_of(prepared::fresh));
     make_full(threads, base / folder_of(prepared::full));
+    make_sparse(threads, base / folder_of(prepared::sparse));
     make_crashed(threads, base / folder_of(prepared::crashed));
 }
 
@@ -168,6 +182,7 @@ void copy_prepared(const fs::path& base, prepared which, const fs::path& to, exp
     for (auto& each : now.of) each = expected::absent;
     if (which == prepared::fresh) return;
     for (const actor each : healthy_actors) now[each] = expected::present;
+    if (which == prepared::sparse) return;
     now[actor::rotten] = expected::bad;
     if (which == prepared::full) now[actor::rotten_value] = expected::bad;
 }

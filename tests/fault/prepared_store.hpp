@@ -10,8 +10,9 @@
 namespace cairn::test {
 
 enum class prepared : std::uint8_t {
-    fresh,  // an empty folder
-    full,   // what is healthy and what is rotten, closed
+    fresh,   // an empty folder
+    full,    // what is healthy and what is rotten, closed
+    sparse,  // what is healthy, in segments that are dead by more than half, closed
     // What is healthy and what is quarantined, never closed: its log is not folded in, its segments
     // are not sealed.
     crashed,

@@ -2,6 +2,7 @@
 
 #include "runtime/deadline.hpp"
 #include "tests/fault/audit.hpp"
+#include "tests/fault/quick_compaction.hpp"
 #include "tests/support/bodies.hpp"
 
 #include <algorithm>
@@ -242,11 +243,34 @@ awaitable<void> do_heal(script_context& at) {
     co_await attempt(at, list);
 }
 
+// Until compaction is done, or for a moment.
+awaitable<void> await_compaction(script_context& at) {
+    for (int i = 0; i < 50; ++i) {
+        auto status = co_await at.in.status();
+        const bool done = status && status->bulk_dead_bytes == 0 && status->reclaim_count == 0;
+        if (!status || !status->stopped.empty() || done) co_return;
+        co_await sleep_for(std::chrono::milliseconds(1));
+    }
+}
+
+awaitable<void> do_compact(script_context& at) {
+    for (const actor each : healthy_actors) co_await attempt(at, get, each);
+    co_await attempt(at, await_compaction);
+    for (const actor each : healthy_actors) co_await attempt(at, get, each);
+    co_await attempt(at, remove, actor::wide);
+    co_await attempt(at, put, actor::new_shared);
+    co_await attempt(at, list);
+}
+
 constexpr std::array all_scripts{
-    script{"create", prepared::fresh, do_nothing},      script{"put", prepared::full, do_put},
-    script{"put alone", prepared::fresh, do_put_alone}, script{"read", prepared::full, do_read},
-    script{"remove", prepared::full, do_remove},        script{"heal", prepared::full, do_heal},
+    script{"create", prepared::fresh, do_nothing},
+    script{"put", prepared::full, do_put},
+    script{"put alone", prepared::fresh, do_put_alone},
+    script{"read", prepared::full, do_read},
+    script{"remove", prepared::full, do_remove},
+    script{"heal", prepared::full, do_heal},
     script{"recover", prepared::crashed, do_read},
+    script{"compact", prepared::sparse, do_compact},
 };
 
 }  // namespace
@@ -259,6 +283,7 @@ awaitable<std::vector<std::string>> run_script(runtime& threads,
                                                expectations& now,
                                                const trouble& meanwhile) {
     std::vector<std::string> complaints;
+    if (which.on == prepared::sparse) options.compaction = quick_compaction();
     auto opened = co_await open_store(threads, std::move(options));
     if (!opened) {
         if (!is_clear(opened.error())) {

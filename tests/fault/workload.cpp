@@ -64,11 +64,12 @@ public:
     void run() {
         while (!owner_.stopping_) {
             const std::uint64_t roll = random_() % 100;
-            if (roll < 70 || stored_.empty())
+            const std::uint64_t fresh_puts = 80 - owner_.options_.removals;
+            if (roll < fresh_puts || stored_.empty())
                 put(fresh());
-            else if (roll < 76)
+            else if (roll < fresh_puts + 6)
                 put(pick(stored_));
-            else if (roll < 86)
+            else if (roll < fresh_puts + 16)
                 read(pick(stored_));
             else if (roll < 96 || removed_.empty())
                 remove();

@@ -25,6 +25,7 @@ class http_client;
 struct workload_options {
     std::size_t connections = 8;
     std::uint32_t size_max = 5u << 20;
+    std::uint64_t removals = 10;  // of 100 requests; they take from the puts of what is new
 };
 
 // Owned by one thread; its connections are threads of its own.

@@ -1,0 +1,30 @@
+// Compaction that is always in the way, so that faults and crashes meet it; and how much it did.
+#pragma once
+
+#include "store/compactor.hpp"
+#include "tests/support/http_client.hpp"
+
+#include <cstdint>
+#include <string>
+
+namespace cairn::test {
+
+inline compaction_options quick_compaction() {
+    compaction_options options;
+    options.look_every = std::chrono::milliseconds(1);
+    options.time_share = 1;
+    options.bytes_per_second = 1e12;
+    options.load_puts = SIZE_MAX;
+    return options;
+}
+
+// How many blobs the server's compaction has moved since it started.
+inline std::uint64_t moved_blobs(std::uint16_t port) {
+    constexpr std::string_view key = "cairn_compaction_blobs_total{outcome=\"moved\"} ";
+    http_client client("127.0.0.1", port);
+    const std::string counts = client.get("/metrics").body;
+    const std::size_t at = counts.find(key);
+    return at == std::string::npos ? 0 : std::stoull(counts.substr(at + key.size()));
+}
+
+}  // namespace cairn::test
