@@ -15,7 +15,7 @@ namespace {
 using namespace cairn;
 
 // Segments alone are lied to: a folder whose marker is gone would be refused, which proves less.
-class unsynced_segments final : public test::forwarding_file_system {
+class unsynced_segments final : public forwarding_file_system {
 public:
     explicit unsynced_segments(std::unique_ptr<file_system> real)
         : forwarding_file_system(*real), real_(std::move(real)), lying_(*real_) {}
