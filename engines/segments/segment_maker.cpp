@@ -72,6 +72,17 @@ std::filesystem::path segment_maker::path_of(std::uint64_t segment) const {
     return folder_ / segment_name(segment);
 }
 
+awaitable<result<std::shared_ptr<file>>> segment_maker::open(std::uint64_t segment,
+                                                             open_mode mode) {
+    return files_.open(path_of(segment), mode);
+}
+
+awaitable<result<void>> segment_maker::sync(std::uint64_t segment, std::shared_ptr<file> in) {
+    auto synced = co_await in->sync();
+    if (!synced) stop_.trip(synced.error(), "sync of segment " + segment_name(segment));
+    co_return synced;
+}
+
 awaitable<result<void>> segment_maker::sync_folder() {
     auto synced = co_await folder_syncs_.submit(std::monostate());
     if (!synced) co_return synced.error();
@@ -128,11 +139,8 @@ awaitable<result<void>> segment_maker::cut_and_seal(std::shared_ptr<file> in,
                                                     seal_segment sealed) {
     auto cut = co_await in->truncate(end_bytes);
     if (!cut) co_return cut.error();
-    auto synced = co_await in->sync();
-    if (!synced) {
-        stop_.trip(synced.error(), "sync of segment " + segment_name(sealed.segment));
-        co_return synced.error();
-    }
+    auto synced = co_await sync(sealed.segment, std::move(in));
+    if (!synced) co_return synced.error();
     co_return co_await commit(std::move(sealed));
 }
 

@@ -52,6 +52,9 @@ public:
     void run(std::function<awaitable<void>()> job) noexcept;
 
     std::filesystem::path path_of(std::uint64_t segment) const;
+    awaitable<result<std::shared_ptr<file>>> open(std::uint64_t segment, open_mode mode);
+    // What failed is the store's end (SAFETY.md R6).
+    awaitable<result<void>> sync(std::uint64_t segment, std::shared_ptr<file> in);
     awaitable<result<void>> sync_folder();
     awaitable<result<std::uint64_t>> free_space();
     std::uint64_t boot() const noexcept { return ledger_.boot(); }

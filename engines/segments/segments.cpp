@@ -142,7 +142,7 @@ awaitable<void> segments::recover_one(segment_row left, error_code& unread) {
 // lies behind was never published, and an old process's writes may still arrive there.
 awaitable<result<void>> segments::end(segment_row left) {
     seal_segment sealed{left.segment};
-    auto in = co_await files_.open(maker_.path_of(left.segment), open_mode::read_write);
+    auto in = co_await maker_.open(left.segment, open_mode::read_write);
     if (!in && !is_missing_file(in.error())) co_return in.error();
     if (!in) {
         if (left.live_bytes > 0) {
@@ -228,11 +228,8 @@ awaitable<segments::draft_result> segments::continue_alone(intake& body,
     }
     auto stored = co_await writer.finish(body, maker_.boot());
     if (!stored) co_return stored.error();
-    auto synced = co_await writer.in()->sync();
-    if (!synced) {
-        stop_.trip(synced.error(), "sync of segment " + segment_name(place.segment()));
-        co_return error_code(errc::outcome_unknown);
-    }
+    auto synced = co_await maker_.sync(place.segment(), writer.in());
+    if (!synced) co_return error_code(errc::outcome_unknown);
     co_return std::make_unique<own_draft>(*stored, std::move(place));
 }
 
@@ -265,7 +262,7 @@ awaitable<result<std::unique_ptr<source>>> segments::read(extent stored, byte_ra
 awaitable<result<segments::file_ptr>> segments::reading_file(std::uint64_t segment) {
     if (auto known = reading_files_.find(segment)) co_return std::move(*known);
     const std::size_t epoch = reading_files_.epoch();
-    auto in = co_await files_.open(maker_.path_of(segment), open_mode::read);
+    auto in = co_await maker_.open(segment, open_mode::read);
     if (!in && is_missing_file(in.error())) co_return error_code(errc::absent);
     if (!in) co_return in.error();
     reading_files_.insert(segment, *in, 1, epoch);

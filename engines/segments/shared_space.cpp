@@ -4,14 +4,19 @@
 #include "runtime/check.hpp"
 
 #include <algorithm>
-#include <string>
+#include <cstring>
 
 namespace cairn {
 namespace {
 
-buffer zeros(std::uint64_t size_bytes) {
-    static const std::string all(written_ahead::step_bytes, '\0');
-    static const buffer block = buffer::copy_of(as_bytes(all));
+buffer aligned_zeros(std::size_t size_bytes) {
+    buffer block = buffer::allocate_aligned(size_bytes, direct_block_bytes);
+    std::memset(block.mutable_data(), 0, size_bytes);
+    return block;
+}
+
+buffer zeros(std::size_t size_bytes) {
+    static const buffer block = aligned_zeros(written_ahead::step_bytes);
     return block.slice(0, size_bytes);
 }
 
@@ -58,13 +63,26 @@ void shared_space::write_ahead(const state_ptr& in) {
 }
 
 awaitable<void> shared_space::write_zeros(state_ptr in, written_ahead::piece where) {
-    // Only speed: a place that could not be written is as it was.
-    (void)co_await in->in->write_at(where.offset, zeros(where.size_bytes));
+    const bool done = co_await written(in, where);
     {
         std::lock_guard lock(mutex_);
-        in->ahead.done();
+        in->ahead.done(done);
     }
     leave(in);
+}
+
+// Past the page cache, and with a sync of its own: whoever syncs a record finds nothing of it to
+// wait for. Only speed, so an error other than the sync's is none.
+awaitable<bool> shared_space::written(state_ptr in, written_ahead::piece where) {
+    if (!in->direct) {
+        auto opened = co_await maker_.open(in->segment, open_mode::direct);
+        if (!opened) co_return false;
+        in->direct = std::move(*opened);
+    }
+    const auto wrote = co_await in->direct->write_at(where.offset, zeros(where.size_bytes));
+    if (!wrote) co_return false;
+    const auto synced = co_await maker_.sync(in->segment, in->direct);
+    co_return synced.has_value();
 }
 
 awaitable<result<void>> shared_space::make_room(std::uint64_t length_bytes) {

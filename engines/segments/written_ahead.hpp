@@ -16,8 +16,10 @@ namespace cairn {
 
 class written_ahead {
 public:
-    static constexpr std::uint64_t step_bytes = 1 << 20;
+    static constexpr std::uint64_t step_bytes = 4 << 20;
     static constexpr std::uint64_t margin_bytes = 4 * step_bytes;
+    // Records that come meanwhile have so much room before they reach what is being written.
+    static constexpr std::uint64_t lead_bytes = 1 << 20;
 
     struct piece {
         std::uint64_t offset = 0;
@@ -31,24 +33,28 @@ public:
         return meets ? until_ : cursor;
     }
 
-    // What to write next, if anything: one piece at a time, until done(). Where records come as
-    // fast as it is written it stays a step away from them.
+    // What to write next, if anything: one piece at a time, until done().
     std::optional<piece> next(std::uint64_t cursor, std::uint64_t capacity_bytes) noexcept {
         const bool enough = until_ >= cursor + margin_bytes;
-        const std::uint64_t begin = until_ > cursor ? until_ : cursor + step_bytes;
-        if (under_way_ || enough || begin >= capacity_bytes) return std::nullopt;
+        const std::uint64_t begin = until_ > cursor ? until_ : cursor + lead_bytes;
+        if (under_way_ || given_up_ || enough || begin >= capacity_bytes) return std::nullopt;
         begin_ = begin;
         until_ = std::min(begin + step_bytes, capacity_bytes);
         under_way_ = true;
         return piece{begin_, until_ - begin_};
     }
 
-    void done() noexcept { under_way_ = false; }
+    // The piece is written, or could not be: then none is tried any more.
+    void done(bool written) noexcept {
+        under_way_ = false;
+        given_up_ = !written;
+    }
 
 private:
     std::uint64_t begin_ = 0;
     std::uint64_t until_ = 0;  // end of the last piece
     bool under_way_ = false;
+    bool given_up_ = false;
 };
 
 }  // namespace cairn

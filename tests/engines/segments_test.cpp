@@ -5,6 +5,7 @@
 #include "engines/memory/memory_catalog.hpp"
 #include "engines/segments/record.hpp"
 #include "engines/segments/segment_name.hpp"
+#include "engines/segments/written_ahead.hpp"
 #include "io/memory_file_system.hpp"
 #include "runtime/channel.hpp"
 #include "runtime/deadline.hpp"
@@ -120,6 +121,73 @@ TEST_CASE("segments: small records share a segment, and each starts on a block")
     CHECK(first.at.offset % 4096 == 0);
     CHECK(second.at.offset == first.at.offset + first.at.length_bytes);
     CHECK(store.ledger().size() == 1);
+}
+
+segments_options large_segments() {
+    segments_options options;
+    options.segment_bytes = 64 << 20;
+    return options;
+}
+
+TEST_CASE("segments: zeros are written ahead of the records, and never over one") {
+    fixture store(large_segments());
+    std::vector<std::pair<std::uint64_t, extent>> kept;
+    for (std::uint64_t seed = 0; seed < 300; ++seed) {
+        kept.emplace_back(seed, store.put(test::random_body(60'000, seed)));
+    }
+    const auto zeros = [&] { return store.files.plan().calls(file_call::write); };
+    CHECK(store.eventually([&] { return zeros() > 300; }));
+    store.close();
+    store.rows.reopen();
+    store.open();
+    for (const auto& [seed, stored] : kept) {
+        CHECK((store.read(stored).value() == test::random_body(60'000, seed).text()));
+    }
+}
+
+TEST_CASE("segments: a failed sync of what is written ahead stops the store (R6)") {
+    fixture store(large_segments());
+    const auto syncs = [&] { return store.files.plan().calls(file_call::sync); };
+    const auto written = store.write(test::random_body(60'000, 1));
+    CHECK(store.eventually([&] { return syncs() > 1; }));  // the record's and one more
+    store.files.plan().add({.kind = fault_kind::io_error, .call = file_call::sync, .sticky = true});
+    std::vector<std::unique_ptr<draft>> drafts;
+    bool refused = false;
+    for (std::uint64_t seed = 2; seed < 400 && !refused; ++seed) {
+        auto next = store.write(test::random_body(60'000, seed));
+        refused = !next;
+        if (next) drafts.push_back(std::move(*next));
+    }
+    CHECK(refused);
+    CHECK(store.stop->tripped());
+}
+
+TEST_CASE("segments: what is written ahead keeps its margin and clear of the records") {
+    constexpr std::uint64_t MiB = 1 << 20;
+    constexpr std::uint64_t capacity = 64 * MiB;
+    written_ahead ahead;
+    const auto first = ahead.next(0, capacity);
+    REQUIRE(first.has_value());
+    CHECK(first->offset == written_ahead::lead_bytes);
+    CHECK_FALSE(ahead.next(0, capacity));  // one at a time
+    CHECK(ahead.place(0, MiB) == 0);
+    CHECK(ahead.place(0, MiB + 4096) == first->offset + first->size_bytes);
+    CHECK(ahead.place(first->offset, 4096) == first->offset + first->size_bytes);
+    ahead.done(true);
+    CHECK(ahead.place(0, 2 * MiB) == 0);
+    std::uint64_t until = first->offset + first->size_bytes;
+    while (const auto next = ahead.next(0, capacity)) {
+        CHECK(next->offset == until);
+        until = next->offset + next->size_bytes;
+        ahead.done(true);
+    }
+    CHECK(until >= written_ahead::margin_bytes);
+    CHECK(until < written_ahead::margin_bytes + 2 * written_ahead::step_bytes);
+    const auto last = ahead.next(capacity - 2 * MiB, capacity);
+    REQUIRE(last.has_value());
+    CHECK(last->offset + last->size_bytes == capacity);
+    ahead.done(false);
+    CHECK_FALSE(ahead.next(capacity - MiB, capacity));  // given up
 }
 
 TEST_CASE("segments: large records and those of unknown length are alone") {
