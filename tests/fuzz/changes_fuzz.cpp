@@ -55,13 +55,16 @@ blob_id id_of(std::uint8_t number) {
     return blob_id::of(text);
 }
 
+constexpr std::uint64_t segments = 4;  // containers up to this one; the next is none
+
 locator locator_of(FuzzedDataProvider& input) {
-    const std::uint64_t segment = input.ConsumeIntegralInRange(1, 4);
+    const std::uint64_t segment = input.ConsumeIntegralInRange<std::uint64_t>(1, segments + 1);
     const std::uint64_t offset = 4096 * input.ConsumeIntegralInRange<std::uint64_t>(0, 7);
     return {segment, offset, 4096};
 }
 
-// As engines make them: a locator is used once, and a segment is opened once.
+// As engines make them: a locator is used once, a segment is opened once, and written to between
+// that and its sealing.
 class script {
 public:
     explicit script(FuzzedDataProvider& input) : input_(input) {}
@@ -73,11 +76,15 @@ public:
             case 1: return remove_blob{id};
             case 2: return quarantine(id);
             case 3: {
-                const std::uint64_t segment = input_.ConsumeIntegralInRange(1, 4);
+                const auto segment = input_.ConsumeIntegralInRange<std::uint64_t>(1, segments);
                 if (!opened_.insert(segment).second) return std::nullopt;
                 return open_segment{segment};
             }
-            case 4: return seal_segment{input_.ConsumeIntegralInRange<std::uint64_t>(1, 4)};
+            case 4: {
+                const auto segment = input_.ConsumeIntegralInRange<std::uint64_t>(1, segments);
+                sealed_.insert(segment);
+                return seal_segment{segment};
+            }
             case 5: return move(id);
             default: return forget();
         }
@@ -93,17 +100,16 @@ private:
         made.checksums_digest = checksums::of(made.value.view()).digest();
         if (!input_.ConsumeBool()) return made;
         const locator at = locator_of(input_);
-        if (!used_.insert(at).second) return made;
+        if (!may_write(at)) return made;
         made.value = buffer();
         made.where = at;
-        made.alone = input_.ConsumeBool();
+        made.alone = seals(at);
         return made;
     }
     std::optional<change> move(const blob_id& id) {
         const locator from = locator_of(input_), to = locator_of(input_);
-        const bool fits = opened_.contains(to.container) && used_.insert(to).second;
-        if (!fits) return std::nullopt;
-        return move_blob{id, from, to, input_.ConsumeBool()};
+        if (!opened_.contains(to.container) || !may_write(to)) return std::nullopt;
+        return move_blob{id, from, to, seals(to)};
     }
     change quarantine(const blob_id& id) {
         quarantine_blob made{id, std::nullopt, "bad"};
@@ -116,9 +122,20 @@ private:
         return forget_locator{gone};
     }
 
+    bool may_write(const locator& at) {
+        const bool is_open = opened_.contains(at.container) && !sealed_.contains(at.container);
+        return (is_open || at.container > segments) && used_.insert(at).second;
+    }
+    bool seals(const locator& at) {
+        const bool alone = input_.ConsumeBool();
+        if (alone) sealed_.insert(at.container);
+        return alone;
+    }
+
     FuzzedDataProvider& input_;
     std::set<locator> used_;
     std::set<std::uint64_t> opened_;
+    std::set<std::uint64_t> sealed_;
 };
 
 void check_same(const applied& a, const applied& b) {
