@@ -62,11 +62,7 @@ enum class open_mode {
     read,        // must exist
     read_write,  // must exist
     create,      // must not exist; read and write
-    direct,  // must exist; writes past the page cache, of whole blocks of direct_block_bytes from
-             // memory that begins at a multiple of it
 };
-
-inline constexpr std::size_t direct_block_bytes = 4096;
 
 class file_system {
 public:

@@ -150,7 +150,6 @@ int flags_of(open_mode mode) noexcept {
         case open_mode::read: return O_RDONLY | O_CLOEXEC;
         case open_mode::read_write: return O_RDWR | O_CLOEXEC;
         case open_mode::create: return O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC;
-        case open_mode::direct: return O_RDWR | O_DIRECT | O_CLOEXEC;
     }
     return O_RDONLY | O_CLOEXEC;
 }

@@ -2,7 +2,6 @@
 
 #include "runtime/check.hpp"
 
-#include <cstdint>
 #include <cstring>
 
 namespace cairn {
@@ -14,12 +13,6 @@ buffer buffer::allocate(std::size_t size_bytes) {
     made.begin_ = made.block_.get();
     made.size_ = size_bytes;
     return made;
-}
-
-buffer buffer::allocate_aligned(std::size_t size_bytes, std::size_t alignment) {
-    const buffer block = allocate(size_bytes + alignment);
-    const auto address = reinterpret_cast<std::uintptr_t>(block.data());
-    return block.slice(alignment - address % alignment, size_bytes);
 }
 
 buffer buffer::copy_of(byte_view bytes) {

@@ -40,8 +40,6 @@ public:
 
     // Uninitialised bytes. Throws std::bad_alloc.
     static buffer allocate(std::size_t size_bytes);
-    // That begin at a multiple of `alignment`, for writes past the page cache.
-    static buffer allocate_aligned(std::size_t size_bytes, std::size_t alignment);
     static buffer copy_of(byte_view bytes);
 
     const std::byte* data() const noexcept { return begin_; }

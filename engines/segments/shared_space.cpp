@@ -4,19 +4,14 @@
 #include "runtime/check.hpp"
 
 #include <algorithm>
-#include <cstring>
+#include <string>
 
 namespace cairn {
 namespace {
 
-buffer aligned_zeros(std::size_t size_bytes) {
-    buffer block = buffer::allocate_aligned(size_bytes, direct_block_bytes);
-    std::memset(block.mutable_data(), 0, size_bytes);
-    return block;
-}
-
 buffer zeros(std::size_t size_bytes) {
-    static const buffer block = aligned_zeros(written_ahead::step_bytes);
+    static const std::string all(written_ahead::step_bytes, '\0');
+    static const buffer block = buffer::copy_of(as_bytes(all));
     return block.slice(0, size_bytes);
 }
 
@@ -62,27 +57,15 @@ void shared_space::write_ahead(const state_ptr& in) {
     maker_.run([this, in, where = *where] { return write_zeros(in, where); });
 }
 
+// Through the page cache, small and without a sync: what goes past it holds the file's lock until
+// the disk has it, and the puts with it. Only speed, so an error is none.
 awaitable<void> shared_space::write_zeros(state_ptr in, written_ahead::piece where) {
-    const bool done = co_await written(in, where);
+    const auto written = co_await in->in->write_at(where.offset, zeros(where.size_bytes));
     {
         std::lock_guard lock(mutex_);
-        in->ahead.done(done);
+        in->ahead.done(written.has_value());
     }
     leave(in);
-}
-
-// Past the page cache, and with a sync of its own: whoever syncs a record finds nothing of it to
-// wait for. Only speed, so an error other than the sync's is none.
-awaitable<bool> shared_space::written(state_ptr in, written_ahead::piece where) {
-    if (!in->direct) {
-        auto opened = co_await maker_.open(in->segment, open_mode::direct);
-        if (!opened) co_return false;
-        in->direct = std::move(*opened);
-    }
-    const auto wrote = co_await in->direct->write_at(where.offset, zeros(where.size_bytes));
-    if (!wrote) co_return false;
-    const auto synced = co_await maker_.sync(in->segment, in->direct);
-    co_return synced.has_value();
 }
 
 awaitable<result<void>> shared_space::make_room(std::uint64_t length_bytes) {

@@ -43,7 +43,6 @@ private:
     std::optional<reservation> take(semaphore::permit& budget, std::uint64_t length_bytes);
     void write_ahead(const state_ptr& in);
     awaitable<void> write_zeros(state_ptr in, written_ahead::piece where);
-    awaitable<bool> written(state_ptr in, written_ahead::piece where);
     awaitable<result<void>> make_room(std::uint64_t length_bytes);
     awaitable<result<std::uint64_t>> affordable(std::uint64_t length_bytes);
     void retire(const state_ptr& full);
@@ -62,7 +61,6 @@ private:
 struct shared_space::open_segment_state {
     std::uint64_t segment = 0;
     std::shared_ptr<file> in;
-    std::shared_ptr<file> direct;  // the same file, for zeros; touched by their job alone
     std::uint64_t capacity_bytes = 0;
     std::uint64_t cursor_bytes = 0;  // guarded by mutex_, as the rest
     written_ahead ahead;

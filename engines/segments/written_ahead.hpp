@@ -16,10 +16,10 @@ namespace cairn {
 
 class written_ahead {
 public:
-    static constexpr std::uint64_t step_bytes = 4 << 20;
+    static constexpr std::uint64_t step_bytes = 1 << 20;
     static constexpr std::uint64_t margin_bytes = 4 * step_bytes;
     // Records that come meanwhile have so much room before they reach what is being written.
-    static constexpr std::uint64_t lead_bytes = 1 << 20;
+    static constexpr std::uint64_t lead_bytes = step_bytes;
 
     struct piece {
         std::uint64_t offset = 0;

@@ -145,23 +145,6 @@ TEST_CASE("segments: zeros are written ahead of the records, and never over one"
     }
 }
 
-TEST_CASE("segments: a failed sync of what is written ahead stops the store (R6)") {
-    fixture store(large_segments());
-    const auto syncs = [&] { return store.files.plan().calls(file_call::sync); };
-    const auto written = store.write(test::random_body(60'000, 1));
-    CHECK(store.eventually([&] { return syncs() > 1; }));  // the record's and one more
-    store.files.plan().add({.kind = fault_kind::io_error, .call = file_call::sync, .sticky = true});
-    std::vector<std::unique_ptr<draft>> drafts;
-    bool refused = false;
-    for (std::uint64_t seed = 2; seed < 400 && !refused; ++seed) {
-        auto next = store.write(test::random_body(60'000, seed));
-        refused = !next;
-        if (next) drafts.push_back(std::move(*next));
-    }
-    CHECK(refused);
-    CHECK(store.stop->tripped());
-}
-
 TEST_CASE("segments: what is written ahead keeps its margin and clear of the records") {
     constexpr std::uint64_t MiB = 1 << 20;
     constexpr std::uint64_t capacity = 64 * MiB;

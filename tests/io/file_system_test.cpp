@@ -9,8 +9,6 @@
 #include <boost/asio/this_coro.hpp>
 #include <boost/asio/use_awaitable.hpp>
 #include <boost/system/errc.hpp>
-#include <cstring>
-#include <string>
 #include <thread>
 
 namespace cairn::test {
@@ -182,32 +180,6 @@ awaitable<void> read_cached(file_system& files, path root) {
 
 TEST_CASE_TEMPLATE("file: bytes just written are read without waiting", Backend, CAIRN_BACKENDS) {
     run_on<Backend>(read_cached);
-}
-
-awaitable<void> write_directly(file_system& files, path root) {
-    const shared_file f = co_await make(files, root / "f");
-    const auto made = co_await f->write_at(0, pattern(3 * direct_block_bytes));
-    REQUIRE(made);
-    const auto direct = co_await files.open(root / "f", open_mode::direct);
-    if (!direct) co_return;  // a file system that has no such thing
-    buffer block = buffer::allocate_aligned(direct_block_bytes, direct_block_bytes);
-    std::memset(block.mutable_data(), 'd', block.size());
-    const auto written = co_await (*direct)->write_at(direct_block_bytes, block);
-    REQUIRE(written);
-    const auto synced = co_await (*direct)->sync();
-    CHECK(synced);
-    const auto read = co_await f->read_at(direct_block_bytes - 1, direct_block_bytes + 2);
-    const buffer before = pattern(3 * direct_block_bytes);
-    const std::string_view edges = before.text();
-    CHECK((read.value().text() == edges[direct_block_bytes - 1] +
-                                      std::string(direct_block_bytes, 'd') +
-                                      edges[2 * direct_block_bytes]));
-}
-
-TEST_CASE_TEMPLATE("file: what is written past the page cache is read through it",
-                   Backend,
-                   CAIRN_BACKENDS) {
-    run_on<Backend>(write_directly);
 }
 
 awaitable<void> open_and_create(file_system& files, path root) {
