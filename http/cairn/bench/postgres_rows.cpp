@@ -44,8 +44,8 @@ comparison against_large_object_puts(std::size_t size_bytes, double must, double
     return row;
 }
 
-comparison against_large_object_reads(double must, double aim) {
-    const read_load load{16 * MiB, 1, 4};
+comparison against_large_object_reads(effort how, double must, double aim) {
+    const read_load load{16 * MiB, 1, how == effort::whole ? 4U : 1U};
     comparison row = postgres_row("get 16 MiB, 1 caller", must, aim);
     row.unit = "gets/s";
     row.ours = [load](auto folder) { return postgres_reads(folder, load); };
@@ -63,7 +63,7 @@ void add_postgres_rows(std::vector<comparison>& to, effort how) {
     to.push_back(against_pgbench_reads(24, how, 3, 4.2));
     to.push_back(against_large_object_puts(MiB, 1.8, 2.5));
     to.push_back(against_large_object_puts(16 * MiB, 1.8, 2.5));
-    to.push_back(against_large_object_reads(1.5, 2.5));
+    to.push_back(against_large_object_reads(how, 1.5, 2.5));
 }
 
 }  // namespace cairn::bench

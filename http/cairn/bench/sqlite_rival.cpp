@@ -127,7 +127,7 @@ protected:
     void prepare_all(const char* sql) {
         for (const auto& each : connections_) each->prepare(sql);
     }
-    // Random bodies in one transaction; keeps them where `to` is given.
+    // Random bodies, many in a transaction; keeps them where `to` is given.
     ids fill(std::size_t size_bytes, std::size_t count, bodies* to = nullptr) {
         connection& in = *connections_.front();
         fresh_bytes random;
@@ -140,6 +140,7 @@ protected:
             made.push_back(sha256::of(body));
             in.run(made.back(), body);
             if (to != nullptr) to->push_back(body);
+            if (i % 10'000 == 9'999) in.execute("COMMIT; BEGIN");
         }
         in.execute("COMMIT");
         return made;
