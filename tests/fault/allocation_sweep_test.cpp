@@ -26,8 +26,7 @@ struct swept {
 swept sweep(const temp_dir& folder, const script& which, const std::string& how) {
     // Opening takes thousands of allocations, the steps of a script hundreds.
     const bool opens = which.name == "create" || which.name == "recover";
-    const std::size_t in_ci = opens ? 1009 : 67;
-    const std::size_t stride = is_set("CAIRN_LONG", "1") ? 1 : in_ci;
+    const std::uint64_t stride = crash_stride(opens ? 1009 : 67);
     process helper({std::getenv("CAIRN_ALLOCATION_SWEEP"), folder.path().string(),
                     std::string(which.name), std::to_string(1 + crash_seed() % stride),
                     std::to_string(stride), how});

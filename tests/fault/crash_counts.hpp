@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <cstddef>
+#include <cstdint>
 #include <cstdlib>
 #include <string>
 #include <string_view>
@@ -24,6 +25,13 @@ inline std::size_t crash_count(std::size_t full) {
     const double share = is_set("CAIRN_LONG", "1") ? 1.0 : 0.2;
     const double count = static_cast<double>(full) * share * crash_scale();
     return std::max<std::size_t>(1, static_cast<std::size_t>(count));
+}
+
+// Of all the calls that can fail in a sweep, each how-manieth does: every `usual`-th, all of them with
+// CAIRN_LONG=1, and so many times fewer with a CAIRN_FAULT_SCALE below one.
+inline std::uint64_t crash_stride(std::uint64_t usual) {
+    const double full = is_set("CAIRN_LONG", "1") ? 1.0 : static_cast<double>(usual);
+    return std::max<std::uint64_t>(1, static_cast<std::uint64_t>(full / crash_scale()));
 }
 
 // The seed of this run: CAIRN_SEED, so that a failure can be run again, or a fixed one. Threads and
