@@ -27,8 +27,8 @@ inline std::size_t crash_count(std::size_t full) {
     return std::max<std::size_t>(1, static_cast<std::size_t>(count));
 }
 
-// Of all the calls that can fail in a sweep, each how-manieth does: every `usual`-th, all of them with
-// CAIRN_LONG=1, and so many times fewer with a CAIRN_FAULT_SCALE below one.
+// A sweep fails every n-th of the calls that can fail: this is n. `usual`, but 1 with CAIRN_LONG=1,
+// and so many times more with a CAIRN_FAULT_SCALE below one.
 inline std::uint64_t crash_stride(std::uint64_t usual) {
     const double full = is_set("CAIRN_LONG", "1") ? 1.0 : static_cast<double>(usual);
     return std::max<std::uint64_t>(1, static_cast<std::uint64_t>(full / crash_scale()));
