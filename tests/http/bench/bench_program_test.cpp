@@ -54,7 +54,7 @@ TEST_CASE("bench: every kind of row and curve runs, as JSON and as a well-formed
     std::set<std::string> names;
     for (const auto& each : all.at("rows").as_array()) {
         const auto& row = each.as_object();
-        CAPTURE(row.at("name").as_string().c_str());
+        CAPTURE(std::string(row.at("name").as_string()));
         CHECK(names.emplace(row.at("name").as_string()).second);
         CHECK_FALSE(row.at("unit").as_string().empty());
         CHECK_FALSE(row.at("durability").is_null());
@@ -65,7 +65,7 @@ TEST_CASE("bench: every kind of row and curve runs, as JSON and as a well-formed
     const auto& curves = all.at("series").as_array();
     CHECK(curves.size() == 6);
     for (const auto& each : curves) {
-        CAPTURE(each.at("name").as_string().c_str());
+        CAPTURE(std::string(each.at("name").as_string()));
         for (const auto& point : each.at("points").as_array()) check_result(point.as_object());
     }
     boost::property_tree::ptree chart;
@@ -82,7 +82,7 @@ TEST_CASE("bench: a sync delay slows both sides of every row that it leaves") {
         measured(dir, {"--sync-delay", "8", "--rows", "put 1 KiB, 1 caller|, against|, HTTP"});
     CHECK(all.at("rows").as_array().size() >= 3);
     for (const auto& row : all.at("rows").as_array()) {
-        CAPTURE(row.at("name").as_string().c_str());
+        CAPTURE(std::string(row.at("name").as_string()));
         CHECK(row.at("sync_delay_ms").as_int64() == 8);
         CHECK(row.at("ratio").is_double());
         for (const char* side : {"ours", "rival"}) {
