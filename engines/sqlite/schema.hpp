@@ -33,7 +33,8 @@ result<std::vector<std::string>> integrity_complaints(database& any);
 // The boot of the last opening.
 result<std::uint64_t> last_boot(database& any);
 
-// Raises the boot by one, durably, and answers the new one.
+// Raises the boot by one, durably, and answers the new one. Leaves out the seqs that a crash may
+// have taken.
 result<std::uint64_t> raise_boot(database& writer);
 
 // Random at creation; the folder remembers it, so that catalog and folder know each other.

@@ -73,7 +73,8 @@ TEST_CASE("sqlite: rows and the boot survive reopening, and seq goes on") {
     CHECK(engine.rows->boot() == boot + 1);
     CHECK_FALSE(engine.has(1));
     engine.commit(inline_put(1)).value();
-    CHECK(engine.run(engine.rows->find(inline_put(1).id)).value()->seq > first->seq);
+    const auto again = engine.run(engine.rows->find(inline_put(1).id)).value();
+    CHECK(again->seq > first->seq + 500'000);  // more than a crash can take
 }
 
 TEST_CASE("sqlite: a file that is not a catalog is refused and left alone") {
