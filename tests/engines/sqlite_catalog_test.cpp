@@ -240,8 +240,9 @@ TEST_CASE("sqlite: an index entry that rots never leads to another blob's row (R
     engine.close();
     // An entry of the index on `id`: its header, the id, the seq of the row.
     const blob_id id = inline_put(2).id;
-    std::string entry = "\x03\x4c\x01";
+    std::string entry = "\x03\x4c\x03";
     entry += as_text(id.view());
+    entry.append("\x10\x00", 2);  // the first two bytes of each seq of this boot
     std::fstream file(engine.folder / "catalog.db",
                       std::ios::in | std::ios::out | std::ios::binary);
     const std::string all{std::istreambuf_iterator<char>(file), {}};
