@@ -42,17 +42,23 @@ public:
     // The catalog has decided, either way, and accounts for the bytes from now on.
     void decide() noexcept { decided_ = true; }
 
+    // Nobody knows what the catalog did: the bytes stay as they are, for the next boot to judge.
+    void leave() noexcept { left_ = true; }
+
     // The catalog refused it and nothing happened: from now on nothing will, after a crash neither.
-    // Not so sure after an error. Cancelled: throws, as after an error.
+    // Not so sure after an error. Cancelled: throws, as after an error. A draft that goes without
+    // any of the three does so by itself, in the background.
     virtual awaitable<result<void>> withdraw() { co_return result<void>(); }
 
 protected:
     bool decided() const noexcept { return decided_; }
+    bool left() const noexcept { return left_; }
 
 private:
     const extent stored_;
     const bool alone_;
     bool decided_ = false;
+    bool left_ = false;
 };
 
 // What a scan finds: a byte string that was once written whole. Whether it lives, the catalog
@@ -60,6 +66,7 @@ private:
 struct found_record {
     blob_id id;
     extent stored;
+    std::uint64_t mark = 0;  // of segments (segments/record.hpp)
 };
 
 class bulk {

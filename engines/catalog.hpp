@@ -84,9 +84,10 @@ struct quarantine_blob {
 // A segment of this boot is about to be made; committed before its file is.
 struct open_segment {
     std::uint64_t segment = 0;
-    // After a crash its whole records behind its end are put again before anything is answered, so
-    // the log itself may be a put's commit (engines/log_commits.hpp).
-    bool replayed = false;
+    // Not zero: after a crash the whole records behind its end that are marked with this key are
+    // put again before anything is answered, so the log itself may be a put's commit
+    // (engines/log_commits.hpp). Random, and told to nobody: no body can pass for a record.
+    std::uint64_t replay_key = 0;
 };
 
 // No record will be added to the segment any more. With nothing live it goes into `reclaim`.
@@ -123,7 +124,7 @@ struct segment_row {
     bool sealed = false;
     std::uint64_t end_bytes = 0;   // where the last record ends whose put was decided
     std::uint64_t live_bytes = 0;  // records that rows point at
-    bool replayed = false;         // as open_segment says; a catalog that syncs each commit forgets
+    std::uint64_t replay_key = 0;  // of open_segment; a catalog that syncs each commit forgets it
 };
 
 struct catalog_counts {

@@ -36,7 +36,7 @@ public:
     void note(const change& what) {
         if (const auto* put = std::get_if<put_blob>(&what)) return move_end(*put);
         if (const auto* opened = std::get_if<open_segment>(&what)) {
-            if (opened->replayed) ends_[opened->segment] = 0;
+            if (opened->replay_key != 0) ends_[opened->segment] = 0;
         } else if (const auto* sealed = std::get_if<seal_segment>(&what)) {
             ends_.erase(sealed->segment);
         }

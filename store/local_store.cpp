@@ -172,17 +172,14 @@ awaitable<result<receipt>> local_store::write_and_publish(intake& body) {
     what.checksums_digest = bytes->stored().checksums_digest;
     what.where = bytes->stored().at;
     what.alone = bytes->alone();
-    auto published = co_await publish(std::move(what));
-    if (published) {
-        bytes->decide();
-        co_return published;
-    }
+    auto published = co_await publish(std::move(what), bytes.get());
+    if (published || published.error() == errc::outcome_unknown) co_return published;
     auto withdrawn = co_await bytes->withdraw();
     if (!withdrawn) co_return error_code(errc::outcome_unknown);
     co_return published;
 }
 
-awaitable<result<receipt>> local_store::publish(put_blob what) {
+awaitable<result<receipt>> local_store::publish(put_blob what, draft* bytes) {
     auto fresh = std::make_shared<row>();
     fresh->id = what.id;
     fresh->size_bytes = what.size_bytes;
@@ -192,6 +189,9 @@ awaitable<result<receipt>> local_store::publish(put_blob what) {
     const std::uint64_t epoch = cache_.epoch(what.id);
     change put(std::move(what));
     auto done = co_await engines_.catalog->commit(std::move(put));
+    // At once: what fails from here on does not undo it.
+    if (bytes != nullptr && done) bytes->decide();
+    if (bytes != nullptr && !done && done.error() == errc::outcome_unknown) bytes->leave();
     if (!done) co_return done.error();
     note(*done);
     (done->changed ? created_ : present_).add();

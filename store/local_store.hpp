@@ -72,7 +72,7 @@ private:
     awaitable<result<receipt>> put_again(intake& body, blob_id id);
     awaitable<result<receipt>> put_bulk(intake& body);
     awaitable<result<receipt>> write_and_publish(intake& body);
-    awaitable<result<receipt>> publish(put_blob what);
+    awaitable<result<receipt>> publish(put_blob what, draft* bytes = nullptr);
 
     awaitable<result<row_ptr>> look_up(blob_id id);
     awaitable<result<row_ptr>> look_up_fresh(blob_id id);

@@ -158,7 +158,7 @@ applied memory_catalog::apply(const open_segment& opened) {
                                  .sealed = false,
                                  .end_bytes = 0,
                                  .live_bytes = 0,
-                                 .replayed = opened.replayed};
+                                 .replay_key = opened.replay_key};
     return {.changed = true, .freed = false, .standing = {}};
 }
 

@@ -14,7 +14,7 @@ constexpr char magic[] = {'c', 'a', 'i', 'r', 'n', 'r', 'e', 'c'};
 struct stored_footer {
     char magic[8];
     std::uint64_t segment;
-    std::uint64_t boot;
+    std::uint64_t mark;
     std::uint64_t size;
     std::uint64_t digest;
     std::uint64_t offset;
@@ -52,7 +52,7 @@ buffer encode_tail(const footer& about, const checksums& sums) {
     stored_footer stored{};
     std::memcpy(stored.magic, magic, sizeof magic);
     stored.segment = record.at.container;
-    stored.boot = about.boot;
+    stored.mark = about.mark;
     stored.size = record.size_bytes;
     stored.digest = record.checksums_digest;
     stored.offset = record.at.offset;
@@ -86,7 +86,7 @@ std::optional<footer> decode_footer(byte_view bytes,
                            stored.offset == end_offset - stored.length;
     if (!lies_here) return std::nullopt;
     footer found;
-    found.boot = stored.boot;
+    found.mark = stored.mark;
     std::memcpy(found.id.bytes.data(), stored.id, sizeof stored.id);
     found.stored = {{segment, stored.offset, stored.length}, stored.size, stored.digest};
     return found;

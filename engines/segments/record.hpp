@@ -9,13 +9,14 @@
 //
 //     footer   0  magic      8   "cairnrec"
 //              8  segment    u64        40  offset    u64, of this record
-//             16  boot       u64        48  length    u64, of this record with padding and trailer
+//             16  mark       u64        48  length    u64, of this record with padding and trailer
 //             24  size       u64        56  id        32 bytes
 //             32  digest     u64, XXH3-64 of the checksums
 //             88  check      u64, XXH3-64 of the 88 bytes before it
 //
-// All little-endian. A scan looks at the last 96 bytes of each 4 KiB block and accepts a footer
-// only when every field fits the place where it lies.
+// All little-endian. The mark is the boot, with the segment's replay key over it by exclusive or:
+// nobody outside can write a record that recovery takes. A scan looks at the last 96 bytes of each
+// 4 KiB block and accepts a footer only when every field fits the place where it lies.
 #pragma once
 
 #include "engines/blob_id.hpp"
@@ -33,7 +34,7 @@ inline constexpr std::uint64_t block_bytes = 4096;
 inline constexpr std::size_t footer_bytes = 96;
 
 struct footer {
-    std::uint64_t boot = 0;
+    std::uint64_t mark = 0;
     blob_id id;
     extent stored;  // at.container is the segment
 };

@@ -3,6 +3,7 @@
 #include "engines/segments/record.hpp"
 
 #include <algorithm>
+#include <boost/system/errc.hpp>
 #include <cstring>
 #include <utility>
 
@@ -38,7 +39,7 @@ awaitable<result<void>> record_writer::move_to(std::shared_ptr<file> in,
             std::min<std::uint64_t>(written_bytes_ - done, window_bytes);
         auto window = co_await from->read_at(from_offset + done, size_bytes);
         if (!window) co_return window.error();
-        if (window->size() != size_bytes) co_return errc::corrupt;
+        if (window->size() != size_bytes) co_return make_error_code(boost::system::errc::io_error);
         auto copied = co_await in_->write_at(offset_ + done, *window);
         if (!copied) co_return copied.error();
         done += size_bytes;
@@ -46,11 +47,11 @@ awaitable<result<void>> record_writer::move_to(std::shared_ptr<file> in,
     co_return result<void>();
 }
 
-awaitable<result<extent>> record_writer::finish(const intake& body, std::uint64_t boot) {
+awaitable<result<extent>> record_writer::finish(const intake& body, std::uint64_t mark) {
     const std::uint64_t length_bytes = segment_record::length_bytes(body.size_bytes());
     const locator at{segment_, offset_, length_bytes};
     const extent stored{at, body.size_bytes(), body.sums().digest()};
-    const segment_record::footer about{boot, body.id(), stored};
+    const segment_record::footer about{mark, body.id(), stored};
     const buffer rest = joined(held_, segment_record::encode_tail(about, body.sums()));
     auto written = co_await in_->write_at(offset_ + written_bytes_, rest);
     if (!written) co_return written.error();

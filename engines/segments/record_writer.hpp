@@ -29,7 +29,7 @@ public:
                                     std::uint64_t offset);
 
     // Writes what is left and the trailer. The body is at its end. Not synced.
-    awaitable<result<extent>> finish(const intake& body, std::uint64_t boot);
+    awaitable<result<extent>> finish(const intake& body, std::uint64_t mark);
 
 private:
     std::shared_ptr<file> in_;

@@ -3,20 +3,24 @@
 #include "engines/segments/scan.hpp"
 
 #include <algorithm>
+#include <boost/system/errc.hpp>
 #include <cstdint>
-#include <tuple>
 #include <utility>
 
 namespace cairn {
 namespace {
 
-// From the front, and of those that begin together the longest first: so a record comes before what
-// its body holds.
-bool comes_before(const found_record& one, const found_record& other) noexcept {
-    const auto key = [](const locator& at) {
-        return std::tuple(at.offset, UINT64_MAX - at.length_bytes);
-    };
-    return key(one.stored.at) < key(other.stored.at);
+awaitable<result<void>> write_again(std::shared_ptr<file> in, locator at) {
+    constexpr std::uint64_t piece_bytes = 1 << 20;
+    for (std::uint64_t done = 0; done < at.length_bytes; done += piece_bytes) {
+        const std::uint64_t size_bytes = std::min(piece_bytes, at.length_bytes - done);
+        auto piece = co_await in->read_at(at.offset + done, size_bytes);
+        if (!piece) co_return piece.error();
+        if (piece->size() != size_bytes) co_return make_error_code(boost::system::errc::io_error);
+        auto written = co_await in->write_at(at.offset + done, std::move(*piece));
+        if (!written) co_return written.error();
+    }
+    co_return result<void>();
 }
 
 }  // namespace
@@ -26,17 +30,15 @@ awaitable<result<std::vector<put_blob>>> puts_to_replay(std::shared_ptr<file> in
     const locator end{left.segment, left.end_bytes, 0};
     auto found = co_await scan_segment(in, left.segment, end, SIZE_MAX);
     if (!found) co_return found.error();
-    std::sort(found->begin(), found->end(), comes_before);
     std::vector<put_blob> puts;
-    std::uint64_t taken_until = left.end_bytes;
     for (const found_record& each : *found) {
-        const locator& at = each.stored.at;
-        if (at.offset < taken_until) continue;
+        if (each.mark != (left.boot ^ left.replay_key)) continue;
         const auto whole = co_await is_whole(in, each);
         if (!whole) co_return whole.error();
         if (!*whole) continue;
+        auto written = co_await write_again(in, each.stored.at);
+        if (!written) co_return written.error();
         puts.push_back(put_of(each));
-        taken_until = at.offset + at.length_bytes;
     }
     co_return puts;
 }

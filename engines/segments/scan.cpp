@@ -28,7 +28,9 @@ void collect(byte_view piece,
         if (found.size() == limit) return;
         const auto about = segment_record::decode_footer(
             piece.subspan(end - footer_bytes, footer_bytes), segment, offset + end);
-        if (about && about->stored.at > after) found.push_back({about->id, about->stored});
+        if (about && about->stored.at > after) {
+            found.push_back({about->id, about->stored, about->mark});
+        }
     }
 }
 

@@ -98,8 +98,9 @@ public:
     std::uint64_t segment() const noexcept { return segment_; }
 
     // As segment_maker::make().
-    awaitable<result<std::shared_ptr<file>>> make(std::uint64_t size_bytes, bool replayed = false) {
-        return maker_->make(open_segment{segment_, replayed}, size_bytes);
+    awaitable<result<std::shared_ptr<file>>> make(std::uint64_t size_bytes,
+                                                  std::uint64_t replay_key = 0) {
+        return maker_->make(open_segment{segment_, replay_key}, size_bytes);
     }
 
     // Its end is somebody else's business from now on.

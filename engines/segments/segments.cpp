@@ -27,24 +27,25 @@ class segments::shared_draft final : public draft {
 public:
     shared_draft(extent stored, shared_space::reservation place, segments& owner)
         : draft(stored, false), place_(std::move(place)), owner_(owner) {}
+    ~shared_draft() override {
+        const bool is_settled = decided() || left() || place_.replay_key() == 0;
+        if (is_settled || owner_.stop_.tripped()) return;
+        const auto place = std::make_shared<shared_space::reservation>(std::move(place_));
+        owner_.maker_.run([&owner = owner_, place, at = stored().at]() -> awaitable<void> {
+            return owner.withdraw_later(place, at);
+        });
+    }
 
-    // Without its footer it is no record.
     awaitable<result<void>> withdraw() override {
-        constexpr std::uint64_t block_bytes = segment_record::block_bytes;
-        const locator& at = stored().at;
-        const buffer nothing = buffer::copy_of(as_bytes(std::string(block_bytes, '\0')));
-        const std::uint64_t last_block = at.offset + at.length_bytes - block_bytes;
-        auto written = co_await place_.in()->write_at(last_block, nothing);
-        if (!written) co_return written.error();
-        auto synced = co_await owner_.syncs_.submit(place_.in());
-        if (!synced) co_return synced.error();
-        co_return result<void>();
+        leave();
+        if (place_.replay_key() == 0) co_return result<void>();
+        co_return co_await owner_.unmake(place_.in(), stored().at);
     }
 
 private:
     // Undecided space is dead space: a failed COMMIT may turn out durable, so it is never used
     // again.
-    const shared_space::reservation place_;
+    shared_space::reservation place_;
     segments& owner_;
 };
 
@@ -127,7 +128,7 @@ awaitable<result<void>> segments::recover() {
 awaitable<void> segments::recover_one(segment_row left, error_code& unread) {
     auto ended = co_await end(left);
     if (ended || stop_.tripped()) co_return;
-    if (left.replayed) {
+    if (left.replay_key != 0) {
         unread = ended.error();
         log_error("segments",
                   "{} of boot {} holds the last puts of that boot, and cannot be read: {}",
@@ -152,7 +153,7 @@ awaitable<result<void>> segments::end(segment_row left) {
         co_return co_await maker_.seal_row(std::move(sealed));
     }
     std::uint64_t end_bytes = left.end_bytes;
-    if (left.replayed) {
+    if (left.replay_key != 0) {
         auto found = co_await puts_to_replay(*in, left);
         if (!found) co_return found.error();
         sealed.found = std::move(*found);
@@ -198,7 +199,7 @@ awaitable<segments::draft_result> segments::write_shared(intake& body,
         { const auto given_up = std::move(place); }
         co_return co_await continue_alone(body, std::move(writer), std::move(own));
     }
-    auto stored = co_await writer.finish(body, maker_.boot());
+    auto stored = co_await writer.finish(body, maker_.boot() ^ place.replay_key());
     if (!stored) co_return stored.error();
     auto synced = co_await syncs_.submit(place.in());
     if (!synced) co_return synced.error();
@@ -231,6 +232,31 @@ awaitable<segments::draft_result> segments::continue_alone(intake& body,
     auto synced = co_await maker_.sync(place.segment(), writer.in());
     if (!synced) co_return error_code(errc::outcome_unknown);
     co_return std::make_unique<own_draft>(*stored, std::move(place));
+}
+
+// Without its footer it is no record, and is not put again after a crash. Not when the store is
+// stopped: what it is then, nobody knows.
+awaitable<result<void>> segments::unmake(file_ptr in, locator at) {
+    constexpr std::uint64_t block_bytes = segment_record::block_bytes;
+    if (auto running = stop_.check(); !running) co_return running.error();
+    const buffer nothing = buffer::copy_of(as_bytes(std::string(block_bytes, '\0')));
+    auto written = co_await in->write_at(at.offset + at.length_bytes - block_bytes, nothing);
+    if (!written) co_return written.error();
+    auto synced = co_await syncs_.submit(std::move(in));
+    if (!synced) co_return synced.error();
+    co_return result<void>();
+}
+
+// The place is held meanwhile, so the segment is not sealed, and let go before the job ends, so
+// that whoever waits for jobs sees the sealing that follows.
+awaitable<void> segments::withdraw_later(std::shared_ptr<shared_space::reservation> place,
+                                         locator at) {
+    auto unmade = co_await unmake(place->in(), at);
+    if (!unmade && !stop_.tripped()) {
+        log_warn("segments", "a put that was given up may come back after a crash: {}",
+                 unmade.error().message());
+    }
+    const shared_space::reservation left = std::move(*place);
 }
 
 awaitable<outcome> segments::sync_step(std::span<sync_queue::entry> batch) {

@@ -84,6 +84,8 @@ private:
     awaitable<draft_result> continue_alone(intake& body,
                                            record_writer writer,
                                            unfinished_segment place);
+    awaitable<result<void>> unmake(file_ptr in, locator at);
+    awaitable<void> withdraw_later(std::shared_ptr<shared_space::reservation> place, locator at);
     awaitable<outcome> sync_step(std::span<sync_queue::entry> batch);
 
     awaitable<result<file_ptr>> reading_file(std::uint64_t segment);

@@ -4,10 +4,17 @@
 #include "runtime/check.hpp"
 
 #include <algorithm>
+#include <random>
 #include <string>
 
 namespace cairn {
 namespace {
+
+std::uint64_t fresh_key() {
+    std::random_device random;
+    const std::uint64_t high = random();
+    return high << 32 | random() | 1;
+}
 
 buffer zeros(std::size_t size_bytes) {
     static const std::string all(written_ahead::step_bytes, '\0');
@@ -80,11 +87,13 @@ awaitable<result<void>> shared_space::make_room(std::uint64_t length_bytes) {
     auto capacity_bytes = co_await affordable(length_bytes);
     if (!capacity_bytes) co_return capacity_bytes.error();
     unfinished_segment fresh(maker_);
-    auto in = co_await fresh.make(*capacity_bytes, replayed_);
+    const std::uint64_t replay_key = replayed_ ? fresh_key() : 0;
+    auto in = co_await fresh.make(*capacity_bytes, replay_key);
     if (!in) co_return in.error();
     std::lock_guard lock(mutex_);
     open_ = std::make_shared<open_segment_state>();
     open_->segment = fresh.finished();
+    open_->replay_key = replay_key;
     open_->in = std::move(*in);
     open_->capacity_bytes = *capacity_bytes;
     co_return result<void>();

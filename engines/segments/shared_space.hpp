@@ -60,6 +60,7 @@ private:
 
 struct shared_space::open_segment_state {
     std::uint64_t segment = 0;
+    std::uint64_t replay_key = 0;
     std::shared_ptr<file> in;
     std::uint64_t capacity_bytes = 0;
     std::uint64_t cursor_bytes = 0;  // guarded by mutex_, as the rest
@@ -84,6 +85,7 @@ public:
 
     const std::shared_ptr<file>& in() const noexcept { return state_->in; }
     std::uint64_t segment() const noexcept { return state_->segment; }
+    std::uint64_t replay_key() const noexcept { return state_->replay_key; }
     std::uint64_t offset() const noexcept { return offset_; }
 
     // The record is whole and synced: its space stays, published or not, and its budget is free.

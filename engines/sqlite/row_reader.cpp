@@ -22,10 +22,10 @@ constexpr const char* next_page_sql =
     " FROM blobs WHERE id > ?2 AND id NOT IN (SELECT id FROM quarantine) ORDER BY id LIMIT ?1";
 constexpr const char* reclaimable_sql = "SELECT container, offset, length FROM reclaim LIMIT ?1";
 constexpr const char* segments_sql =
-    "SELECT segment, boot, sealed, end_bytes, live_bytes, replayed FROM segments WHERE segment > ?1"
-    " ORDER BY segment LIMIT ?2";
+    "SELECT segment, boot, sealed, end_bytes, live_bytes, replay_key FROM segments"
+    " WHERE segment > ?1 ORDER BY segment LIMIT ?2";
 constexpr const char* unsealed_sql =
-    "SELECT segment, boot, sealed, end_bytes, live_bytes, replayed FROM segments"
+    "SELECT segment, boot, sealed, end_bytes, live_bytes, replay_key FROM segments"
     " WHERE segment > ?1 AND sealed = 0 ORDER BY segment LIMIT ?2";
 constexpr const char* count_sql =
     "SELECT (SELECT sum(blobs) FROM totals), (SELECT sum(bytes) FROM totals),"
@@ -59,7 +59,7 @@ result<row> row_at(const statement& from) {
 
 result<segment_row> segment_at(const statement& from) {
     return segment_row{unsigned_of(from, 0), unsigned_of(from, 1), from.integer(2) != 0,
-                       unsigned_of(from, 3), unsigned_of(from, 4), from.integer(5) != 0};
+                       unsigned_of(from, 3), unsigned_of(from, 4), unsigned_of(from, 5)};
 }
 
 result<locator> reclaim_at(const statement& from) { return locator_at(from, 0); }

@@ -54,7 +54,7 @@ CREATE TABLE segments(
     sealed INTEGER NOT NULL DEFAULT 0,
     end_bytes INTEGER NOT NULL DEFAULT 0,
     live_bytes INTEGER NOT NULL DEFAULT 0,
-    replayed INTEGER NOT NULL DEFAULT 0
+    replay_key INTEGER NOT NULL DEFAULT 0
 ) STRICT;
 CREATE INDEX segments_unsealed ON segments(segment) WHERE sealed = 0;
 
@@ -126,7 +126,7 @@ result<void> create_tables(database& writer) {
 result<void> migrate_from_1(database& writer) {
     const std::string sql = fmt::format(
         "BEGIN IMMEDIATE;"
-        "ALTER TABLE segments ADD COLUMN replayed INTEGER NOT NULL DEFAULT 0;"
+        "ALTER TABLE segments ADD COLUMN replay_key INTEGER NOT NULL DEFAULT 0;"
         "PRAGMA user_version={};COMMIT;",
         format_version);
     return writer.execute(sql.c_str());

@@ -29,7 +29,7 @@ constexpr const char* quarantine_sql =
 constexpr const char* release_sql = "DELETE FROM quarantine WHERE id = ?1";
 constexpr const char* has_segment_sql = "SELECT 1 FROM segments WHERE segment = ?1";
 constexpr const char* open_segment_sql =
-    "INSERT INTO segments(segment, boot, replayed) VALUES(?1, ?2, ?3)";
+    "INSERT INTO segments(segment, boot, replay_key) VALUES(?1, ?2, ?3)";
 constexpr const char* settle_segment_sql =
     "UPDATE segments SET live_bytes = live_bytes + ?2, end_bytes = max(end_bytes, ?3),"
     " sealed = max(sealed, ?4) WHERE segment = ?1";
@@ -248,7 +248,7 @@ result<applied> transaction::apply_one(const quarantine_blob& suspect) {
 result<applied> transaction::apply_one(const open_segment& opened) {
     open_segment_.bind(1, signed_of(opened.segment))
         .bind(2, signed_of(boot_))
-        .bind(3, std::int64_t{opened.replayed});
+        .bind(3, signed_of(opened.replay_key));
     if (auto ok = open_segment_.run(); !ok) return ok.error();
     // What the batch said of it before concerned a segment that was not there.
     touched_[opened.segment] = touched{.known = true};

@@ -15,7 +15,7 @@ using namespace segment_record;
 struct example {
     explicit example(std::size_t size_bytes, std::uint64_t offset = 8192)
         : body(test::random_body(size_bytes, size_bytes)), sums(checksums::of(body.view())) {
-        about.boot = 3;
+        about.mark = 3;
         about.id = blob_id::of(body.view());
         about.stored = {{std::uint64_t{3} << 32 | 1, offset, length_bytes(size_bytes)},
                         size_bytes,
@@ -46,7 +46,7 @@ TEST_CASE("record: a footer says again what was written") {
     const auto found = decode_footer(record.tail.view().last(footer_bytes),
                                      record.about.stored.at.container, record.end());
     REQUIRE(found);
-    CHECK(found->boot == 3);
+    CHECK(found->mark == 3);
     CHECK(found->id == record.about.id);
     CHECK(found->stored.at == record.about.stored.at);
     CHECK(found->stored.size_bytes == 100'000);

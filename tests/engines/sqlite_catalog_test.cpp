@@ -285,7 +285,7 @@ TEST_CASE("sqlite: a put whose record is its commit costs no sync, and whatever 
         engine.commit(std::move(what)).value();
         return syncs() - before;
     };
-    CHECK(cost(open_segment{7, true}) > 0);
+    CHECK(cost(open_segment{7, 1}) > 0);
     CHECK(cost(log_put(1, 7)) == 0);
     CHECK(cost(log_put(3, 7)) == 0);
     CHECK(cost(log_put(2, 7)) > 0);  // overtaken
@@ -294,7 +294,7 @@ TEST_CASE("sqlite: a put whose record is its commit costs no sync, and whatever 
     CHECK(cost(remove_blob{log_put(4, 7).id}) > 0);
     CHECK(cost(seal_segment{7}) > 0);
     CHECK(cost(log_put(5, 7)) > 0);
-    CHECK(cost(open_segment{8, false}) > 0);
+    CHECK(cost(open_segment{8}) > 0);
     CHECK(cost(log_put(6, 8)) > 0);
     for (const std::uint64_t seed : {1, 2, 3, 5, 6, 9}) CHECK(engine.has(seed));
 }
@@ -307,7 +307,7 @@ TEST_CASE("sqlite: a catalog of format 1 is opened, and is of this format from t
     sqlite3* handle = nullptr;
     REQUIRE(sqlite3_open((engine.folder / "catalog.db").c_str(), &handle) == SQLITE_OK);
     REQUIRE(sqlite3_exec(handle,
-                         "ALTER TABLE segments DROP COLUMN replayed; PRAGMA user_version = 1",
+                         "ALTER TABLE segments DROP COLUMN replay_key; PRAGMA user_version = 1",
                          nullptr, nullptr, nullptr) == SQLITE_OK);
     sqlite3_close(handle);
     for (int opening = 0; opening < 2; ++opening) {
@@ -315,7 +315,7 @@ TEST_CASE("sqlite: a catalog of format 1 is opened, and is of this format from t
         CHECK(engine.has(1));
         const auto left = engine.run(engine.rows->segments(0, 10, true)).value();
         REQUIRE(left.size() == 1);
-        CHECK_FALSE(left.front().replayed);
+        CHECK(left.front().replay_key == 0);
         engine.close();
     }
 }

@@ -42,7 +42,7 @@ void check_footer(FuzzedDataProvider& input) {
 // A record that was written is found again, and its checks with it.
 void check_written(FuzzedDataProvider& input) {
     segment_record::footer about;
-    about.boot = input.ConsumeIntegral<std::uint32_t>();
+    about.mark = input.ConsumeIntegral<std::uint32_t>();
     about.stored.at.container = input.ConsumeIntegral<std::uint64_t>();
     about.stored.at.offset = input.ConsumeIntegral<std::uint32_t>() * segment_record::block_bytes;
     const auto body = input.ConsumeRemainingBytes<std::byte>();

@@ -181,6 +181,47 @@ TEST_CASE("log commit: what was refused after its last byte does not come with t
     CHECK_FALSE(test.has(body));
 }
 
+TEST_CASE("log commit: a put whose answer was lost keeps its bytes, since its row may be durable") {
+    fixture test;
+    const buffer body = test::random_body(10'000, 1);
+    test.put(test::random_body(10'000, 3)).value();  // the segment is there
+    test.history.lose_answers(true);
+    CHECK(test.put(body).error() == errc::outcome_unknown);
+    test.history.lose_answers(false);
+    test.removed(test::random_body(1, 2));  // is synced, and that row with it
+    test.crash();
+    CHECK_FALSE(test.put(body).value().created);
+    CHECK(test.has(body));
+}
+
+awaitable<void> put_and_cancel(fixture& test, buffer body) {
+    const executor here = co_await asio::this_coro::executor;
+    bool done = false;
+    channel<std::monostate> gate(1);
+    CHECK(gate.try_push(std::monostate()));
+    auto held_back = test.history.turn().try_acquire();
+    REQUIRE(held_back.has_value());
+    task_scope callers(here);
+    callers.spawn(put_held(*test.store, std::move(body), gate, done));
+    co_await sleep_for(std::chrono::milliseconds(20));  // it waits for its commit
+    callers.request_stop();
+    co_await callers.join();
+    held_back.reset();
+    CHECK_FALSE(done);
+}
+
+TEST_CASE(
+    "log commit: a put that was cancelled before its commit does not come with the next start") {
+    fixture test;
+    const buffer body = test::random_body(10'000, 1);
+    test.put(body).value();
+    test.run(put_and_cancel(test, body));
+    CHECK(test.removed(body));
+    test.run(sleep_for(std::chrono::milliseconds(50)));  // it is unmade in the background
+    test.crash();
+    CHECK_FALSE(test.has(body));
+}
+
 enum class known { absent, present, either };
 
 struct caller {

@@ -46,6 +46,13 @@ public:
         return refuses_puts_ && std::holds_alternative<put_blob>(what);
     }
 
+    // From now on commits happen and nobody is told, or no longer.
+    void lose_answers(bool wanted) noexcept { loses_answers_ = wanted; }
+    bool loses_answers() const noexcept { return loses_answers_; }
+
+    // Who holds it holds all commits back.
+    semaphore& turn() noexcept { return turn_; }
+
     // As the next boot finds it.
     std::unique_ptr<memory_catalog> reopen(runtime& threads) {
         auto rows = std::make_unique<memory_catalog>();
@@ -71,7 +78,9 @@ private:
     std::vector<event> events_;
     std::size_t synced_ = 0;
     log_commits log_;
+    semaphore turn_{1};  // the history is in the order of the rows
     std::atomic<bool> refuses_puts_{false};
+    std::atomic<bool> loses_answers_{false};
 };
 
 class forgetful_catalog final : public catalog {
@@ -84,10 +93,12 @@ public:
     std::uint64_t boot() const noexcept override { return rows_->boot(); }
 
     awaitable<result<applied>> commit(change what) override {
-        const semaphore::permit turn = co_await turn_.acquire();
+        const semaphore::permit turn = co_await history_.turn().acquire();
         if (history_.refuses(what)) co_return error_code(errc::no_space);
         history_.add(what);
-        co_return co_await rows_->commit(std::move(what));
+        auto done = co_await rows_->commit(std::move(what));
+        if (history_.loses_answers()) co_return error_code(errc::outcome_unknown);
+        co_return done;
     }
     awaitable<result<std::optional<row>>> find(blob_id id) override { return rows_->find(id); }
     awaitable<result<std::vector<row>>> list(std::optional<blob_id> after,
@@ -108,7 +119,6 @@ public:
 private:
     commit_history& history_;
     const std::unique_ptr<memory_catalog> rows_;
-    semaphore turn_{1};  // the history is in the order of the rows
 };
 
 }  // namespace cairn::test
