@@ -71,15 +71,17 @@ public:
         co_return co_await files_.sync_directory(folder_);
     }
 
-    awaitable<result<std::vector<found_record>>> scan(locator after, std::size_t limit) override {
-        return scan_segments(files_, folder_, after, limit);
+    awaitable<result<std::vector<found_record>>> scan(locator after,
+                                                      std::uint64_t last_container,
+                                                      std::size_t limit) override {
+        return scan_segments(files_, folder_, after, last_container, limit);
     }
 
     awaitable<void> close() override { co_return; }
 
     // What a crash, or a put that was given up, left without a row. Called before the store opens.
     awaitable<result<void>> sweep(catalog& rows) {
-        const auto found = co_await scan(locator(), SIZE_MAX);
+        const auto found = co_await scan(locator(), UINT64_MAX, SIZE_MAX);
         if (!found) co_return found.error();
         for (const found_record& each : *found) {
             const auto row = co_await rows.find(each.id);
