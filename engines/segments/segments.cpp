@@ -108,31 +108,32 @@ awaitable<result<void>> segments::recover() {
     constexpr std::size_t page = 64;  // at once; each costs a look at one file and a shared commit
     const executor here = co_await asio::this_coro::executor;
     std::uint64_t after = 0;
-    error_code unread;
-    while (!unread) {
+    error_code lost;
+    while (!lost) {
         auto left = co_await ledger_.segments(after, page, true);
         if (!left) co_return left.error();
         task_scope repairs(here);
         for (const segment_row& each : *left) {
-            if (each.boot < ledger_.boot()) repairs.spawn(recover_one(each, unread));
+            if (each.boot < ledger_.boot()) repairs.spawn(recover_one(each, lost));
             after = each.segment;
         }
         co_await repairs.join();
         if (left->size() < page) break;
     }
-    if (unread) co_return unread;
+    if (lost) co_return lost;
     co_return stop_.check();
 }
 
-// Space can wait for the next start. What may have been acknowledged cannot.
-awaitable<void> segments::recover_one(segment_row left, error_code& unread) {
-    auto ended = co_await end(left);
+// Space can wait for the next start. Puts that may have been acknowledged cannot.
+awaitable<void> segments::recover_one(segment_row left, error_code& lost) {
+    bool holds_puts = left.replay_key != 0;
+    auto ended = co_await end(left, holds_puts);
     if (ended || stop_.tripped()) co_return;
-    if (left.replay_key != 0) {
-        unread = ended.error();
+    if (holds_puts) {
+        lost = ended.error();
         log_error("segments",
-                  "{} of boot {} holds the last puts of that boot, and cannot be read: {}",
-                  segment_name(left.segment), left.boot, unread.message());
+                  "{} of boot {} may hold puts that were answered, and cannot be ended: {}",
+                  segment_name(left.segment), left.boot, lost.message());
     } else {
         log_warn("segments", "{} of boot {} is left for the next start to seal: {}",
                  segment_name(left.segment), left.boot, ended.error().message());
@@ -140,12 +141,14 @@ awaitable<void> segments::recover_one(segment_row left, error_code& unread) {
 }
 
 // It ends where the catalog says or, when it is replayed, where its last whole record does. What
-// lies behind was never published, and an old process's writes may still arrive there.
-awaitable<result<void>> segments::end(segment_row left) {
+// lies behind was never published, and an old process's writes may still arrive there. `holds_puts`
+// becomes whether it does, once that is known.
+awaitable<result<void>> segments::end(segment_row left, bool& holds_puts) {
     seal_segment sealed{left.segment};
     auto in = co_await maker_.open(left.segment, open_mode::read_write);
     if (!in && !is_missing_file(in.error())) co_return in.error();
     if (!in) {
+        holds_puts = false;
         if (left.live_bytes > 0) {
             log_error("segments", "{} holds {} live bytes and is gone", segment_name(left.segment),
                       left.live_bytes);
@@ -157,6 +160,7 @@ awaitable<result<void>> segments::end(segment_row left) {
         auto found = co_await puts_to_replay(*in, left);
         if (!found) co_return found.error();
         sealed.found = std::move(*found);
+        holds_puts = !sealed.found.empty();
     }
     if (!sealed.found.empty()) {
         const locator& last = *sealed.found.back().where;

@@ -75,8 +75,8 @@ private:
              segments_options options);
 
     awaitable<result<void>> recover();
-    awaitable<void> recover_one(segment_row left, error_code& unread);
-    awaitable<result<void>> end(segment_row left);
+    awaitable<void> recover_one(segment_row left, error_code& lost);
+    awaitable<result<void>> end(segment_row left, bool& holds_puts);
 
     using draft_result = result<std::unique_ptr<draft>>;
     awaitable<draft_result> write_shared(intake& body, shared_space::reservation place);
