@@ -244,7 +244,8 @@ awaitable<result<std::uint64_t>> compactor::move_group(std::span<const found_rec
     std::uint64_t copied_bytes = 0;
     const std::function<awaitable<void>(std::size_t)> move_each =
         [&](std::size_t index) -> awaitable<void> {
-        const auto copied = co_await move_one(group[index]);
+        const found_record& record = group[index];
+        const auto copied = co_await move_one(record);
         if (copied) copied_bytes += *copied;
         if (!copied && !failure) failure = copied.error();
     };

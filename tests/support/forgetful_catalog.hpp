@@ -6,6 +6,7 @@
 #include "engines/memory/memory_catalog.hpp"
 #include "runtime/runtime.hpp"
 #include "runtime/semaphore.hpp"
+#include "tests/support/forwarding_catalog.hpp"
 
 #include <atomic>
 #include <cstdint>
@@ -83,42 +84,25 @@ private:
     std::atomic<bool> loses_answers_{false};
 };
 
-class forgetful_catalog final : public catalog {
+class forgetful_catalog final : public forwarding_catalog {
 public:
     // Both outlive it.
     forgetful_catalog(commit_history& history, runtime& threads)
-        : history_(history), rows_(history.reopen(threads)) {}
+        : forwarding_catalog(history.reopen(threads)), history_(history) {}
 
     std::string name() const override { return "forgetful"; }
-    std::uint64_t boot() const noexcept override { return rows_->boot(); }
 
     awaitable<result<applied>> commit(change what) override {
         const semaphore::permit turn = co_await history_.turn().acquire();
         if (history_.refuses(what)) co_return error_code(errc::no_space);
         history_.add(what);
-        auto done = co_await rows_->commit(std::move(what));
+        auto done = co_await forwarding_catalog::commit(std::move(what));
         if (history_.loses_answers()) co_return error_code(errc::outcome_unknown);
         co_return done;
     }
-    awaitable<result<std::optional<row>>> find(blob_id id) override { return rows_->find(id); }
-    awaitable<result<std::vector<row>>> list(std::optional<blob_id> after,
-                                             std::size_t limit) override {
-        return rows_->list(after, limit);
-    }
-    awaitable<result<std::vector<locator>>> reclaimable(std::size_t limit) override {
-        return rows_->reclaimable(limit);
-    }
-    awaitable<result<std::vector<segment_row>>> segments(std::uint64_t after,
-                                                         std::size_t limit,
-                                                         bool only_unsealed) override {
-        return rows_->segments(after, limit, only_unsealed);
-    }
-    awaitable<result<catalog_counts>> count() override { return rows_->count(); }
-    awaitable<void> close() override { co_return; }
 
 private:
     commit_history& history_;
-    const std::unique_ptr<memory_catalog> rows_;
 };
 
 }  // namespace cairn::test
