@@ -60,7 +60,7 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
             case 0:
                 insert(in, "INSERT INTO blobs VALUES(?1,?2,?3,?4,?5,?6,?7,?8,?9)", 9, input);
                 break;
-            case 1: insert(in, "INSERT INTO segments VALUES(?1,?2,?3,?4,?5)", 5, input); break;
+            case 1: insert(in, "INSERT INTO segments VALUES(?1,?2,?3,?4,?5,?6)", 6, input); break;
             case 2: insert(in, "INSERT INTO reclaim VALUES(?1,?2,?3,?4,?5)", 5, input); break;
             default: insert(in, "INSERT INTO quarantine VALUES(?1,?2,?3,?4,'x',?5)", 5, input);
         }
