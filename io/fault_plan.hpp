@@ -32,7 +32,7 @@ enum class file_call : std::uint8_t {
     make_directory,
     sync_directory,
     list,
-    free_space,
+    space,
 };
 inline constexpr std::size_t file_call_count = 15;
 

@@ -64,6 +64,12 @@ enum class open_mode {
     create,      // must not exist; read and write
 };
 
+// Of the disk that holds a path.
+struct disk_space {
+    std::uint64_t free_bytes = 0;  // that this process may still take
+    std::uint64_t total_bytes = 0;
+};
+
 class file_system {
 public:
     virtual ~file_system() = default;
@@ -91,8 +97,7 @@ public:
     // File names, sorted, without folders.
     virtual awaitable<result<std::vector<std::string>>> list(std::filesystem::path path) = 0;
 
-    // Bytes that this process may still take there.
-    virtual awaitable<result<std::uint64_t>> free_space(std::filesystem::path path) = 0;
+    virtual awaitable<result<disk_space>> space(std::filesystem::path path) = 0;
 };
 
 }  // namespace cairn

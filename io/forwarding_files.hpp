@@ -63,8 +63,8 @@ public:
     awaitable<result<std::vector<std::string>>> list(std::filesystem::path path) override {
         return real_.list(std::move(path));
     }
-    awaitable<result<std::uint64_t>> free_space(std::filesystem::path path) override {
-        return real_.free_space(std::move(path));
+    awaitable<result<disk_space>> space(std::filesystem::path path) override {
+        return real_.space(std::move(path));
     }
 
 private:

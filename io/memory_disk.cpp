@@ -180,15 +180,15 @@ result<std::vector<std::string>> memory_disk::list(const std::string& path) {
     return found;
 }
 
-result<std::uint64_t> memory_disk::free_space() {
-    if (auto admitted = plan_.admit(file_call::free_space); !admitted) return admitted.error();
+result<disk_space> memory_disk::space() {
+    if (auto admitted = plan_.admit(file_call::space); !admitted) return admitted.error();
     std::lock_guard lock(mutex_);
-    return free_space_;
+    return space_;
 }
 
-void memory_disk::set_free_space(std::uint64_t bytes) {
+void memory_disk::set_space(disk_space bytes) {
     std::lock_guard lock(mutex_);
-    free_space_ = bytes;
+    space_ = bytes;
 }
 
 void memory_disk::crash(std::optional<std::uint64_t> seed) {

@@ -62,8 +62,8 @@ public:
     result<void> make_folder(const std::string& path);
     result<void> sync_folder(const std::string& path);
     result<std::vector<std::string>> list(const std::string& path);
-    result<std::uint64_t> free_space();
-    void set_free_space(std::uint64_t bytes);
+    result<disk_space> space();
+    void set_space(disk_space bytes);
 
     void crash(std::optional<std::uint64_t> seed);
 
@@ -88,7 +88,7 @@ private:
     std::mutex mutex_;
     std::uint64_t boot_ = 0;
     std::uint64_t calls_ = 0;
-    std::uint64_t free_space_ = std::uint64_t{1} << 40;
+    disk_space space_{std::uint64_t{1} << 40, std::uint64_t{1} << 40};
     name_map names_;
     name_map synced_names_;
     std::vector<name_change> unsynced_names_;

@@ -138,12 +138,12 @@ awaitable<result<std::vector<std::string>>> memory_file_system::list(std::filesy
     co_return disk_->list(name_of(path));
 }
 
-awaitable<result<std::uint64_t>> memory_file_system::free_space(std::filesystem::path) {
+awaitable<result<disk_space>> memory_file_system::space(std::filesystem::path) {
     co_await take_a_turn();
-    co_return disk_->free_space();
+    co_return disk_->space();
 }
 
-void memory_file_system::set_free_space(std::uint64_t bytes) { disk_->set_free_space(bytes); }
+void memory_file_system::set_space(disk_space bytes) { disk_->set_space(bytes); }
 
 fault_plan& memory_file_system::plan() noexcept { return disk_->plan(); }
 

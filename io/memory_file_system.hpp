@@ -36,10 +36,10 @@ public:
     awaitable<result<void>> make_directory(std::filesystem::path path) override;
     awaitable<result<void>> sync_directory(std::filesystem::path path) override;
     awaitable<result<std::vector<std::string>>> list(std::filesystem::path path) override;
-    awaitable<result<std::uint64_t>> free_space(std::filesystem::path path) override;
+    awaitable<result<disk_space>> space(std::filesystem::path path) override;
 
-    // What free_space() answers from now on; it limits nothing (that is a fault's work).
-    void set_free_space(std::uint64_t bytes);
+    // What space() answers from now on; it limits nothing (that is a fault's work).
+    void set_space(disk_space bytes);
 
     fault_plan& plan() noexcept;
 

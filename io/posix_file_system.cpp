@@ -183,10 +183,11 @@ result<std::vector<std::string>> list_files(const std::filesystem::path& path) {
     return names;
 }
 
-result<std::uint64_t> space_at(const std::filesystem::path& path) {
+result<disk_space> space_at(const std::filesystem::path& path) {
     struct statvfs about {};
     if (::statvfs(path.c_str(), &about) != 0) return last_system_error();
-    return std::uint64_t{about.f_bavail} * about.f_frsize;
+    const std::uint64_t block_bytes = about.f_frsize;
+    return disk_space{about.f_bavail * block_bytes, about.f_blocks * block_bytes};
 }
 
 }  // namespace
@@ -234,7 +235,7 @@ awaitable<result<std::vector<std::string>>> posix_file_system::list(std::filesys
     return pool().run(std::move(call));
 }
 
-awaitable<result<std::uint64_t>> posix_file_system::free_space(std::filesystem::path path) {
+awaitable<result<disk_space>> posix_file_system::space(std::filesystem::path path) {
     auto call = [path = std::move(path)] { return space_at(path); };
     return pool().run(std::move(call));
 }

@@ -24,7 +24,7 @@ public:
     awaitable<result<void>> make_directory(std::filesystem::path path) override;
     awaitable<result<void>> sync_directory(std::filesystem::path path) override;
     awaitable<result<std::vector<std::string>>> list(std::filesystem::path path) override;
-    awaitable<result<std::uint64_t>> free_space(std::filesystem::path path) override;
+    awaitable<result<disk_space>> space(std::filesystem::path path) override;
 
     // Makes the operation's calls until it is finished and gives it back. Once begun it completes.
     virtual awaitable<operation> perform(operation work) = 0;

@@ -125,9 +125,9 @@ awaitable<result<void>> backups::expect_room() {
     if (!in) co_return in.error();
     const auto size_bytes = co_await (*in)->size();
     if (!size_bytes) co_return size_bytes.error();
-    const auto free = co_await files_.free_space(data_);
-    if (!free) co_return free.error();
-    if (*free / 3 < *size_bytes) co_return errc::no_space;
+    const auto space = co_await files_.space(data_);
+    if (!space) co_return space.error();
+    if (space->free_bytes / 3 < *size_bytes) co_return errc::no_space;
     co_return result<void>();
 }
 

@@ -19,7 +19,7 @@ constexpr auto page_pace = std::chrono::milliseconds(10);
 constexpr std::size_t segments_at_once = 16;  // then it looks again which are the emptiest
 
 // The body that was read is not the blob; anything else is no word about it.
-bool bytes_are_bad(const error_code& ec) noexcept {
+bool is_no_blob(const error_code& ec) noexcept {
     return ec == errc::corrupt || ec == errc::absent || ec == errc::digest_mismatch ||
            ec == errc::short_body || ec == errc::malformed;
 }
@@ -292,7 +292,7 @@ awaitable<result<std::unique_ptr<draft>>> compactor::copy(row_ptr of) {
     } else {
         why = opened.error();
     }
-    if (!bytes_are_bad(why)) co_return why;
+    if (!is_no_blob(why)) co_return why;
     const auto judged = co_await around_.suspect(of, why.message());
     if (!judged) co_return judged.error();
     co_return std::unique_ptr<draft>();

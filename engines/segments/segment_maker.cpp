@@ -4,6 +4,7 @@
 #include "runtime/log.hpp"
 #include "runtime/run_on.hpp"
 
+#include <algorithm>
 #include <boost/asio/post.hpp>
 #include <boost/asio/use_awaitable.hpp>
 #include <new>
@@ -11,6 +12,30 @@
 
 namespace cairn {
 namespace {
+
+// As much as lives in a half-dead segment; on a small disk, where segments are small, less.
+std::uint64_t compaction_room(const disk_space& there) noexcept {
+    constexpr std::uint64_t most_bytes = 128 << 20;
+    return std::min(most_bytes, there.total_bytes / 16);
+}
+
+class space_promise {
+public:
+    space_promise(std::atomic<std::uint64_t>& all, std::uint64_t bytes)
+        : all_(all), bytes_(bytes), others_(all_.fetch_add(bytes)) {}
+    space_promise(const space_promise&) = delete;
+    space_promise& operator=(const space_promise&) = delete;
+    ~space_promise() { kept(); }
+
+    void kept() noexcept { all_ -= std::exchange(bytes_, 0); }
+
+    std::uint64_t others() const noexcept { return others_; }
+
+private:
+    std::atomic<std::uint64_t>& all_;
+    std::uint64_t bytes_;
+    const std::uint64_t others_;
+};
 
 // The job owns what it runs: a lambda's captures must outlive its coroutine.
 awaitable<void> run_owned(std::function<awaitable<void>()> job, std::atomic<std::size_t>& pending) {
@@ -43,7 +68,13 @@ segment_maker::segment_maker(executor home,
 std::uint64_t segment_maker::next_number() noexcept { return boot() << 32 | ++last_; }
 
 awaitable<result<std::shared_ptr<file>>> segment_maker::make(open_segment opened,
-                                                             std::uint64_t size_bytes) {
+                                                             std::uint64_t size_bytes,
+                                                             intake_for what) {
+    // Promised before the disk is asked: whoever asks meanwhile counts it.
+    space_promise promised(promised_bytes_, size_bytes);
+    auto spare = co_await spare_space(what, promised.others());
+    if (!spare) co_return spare.error();
+    if (*spare < std::max<std::uint64_t>(size_bytes, 1)) co_return error_code(errc::no_space);
     auto committed = co_await commit(opened);
     if (!committed) co_return committed.error();
     auto in = co_await files_.open(path_of(opened.segment), open_mode::create);
@@ -52,6 +83,7 @@ awaitable<result<std::shared_ptr<file>>> segment_maker::make(open_segment opened
         auto taken = co_await (*in)->preallocate(size_bytes);
         if (!taken) co_return taken.error();
     }
+    promised.kept();
     auto synced = co_await sync_folder();
     if (!synced) co_return synced.error();
     co_return in;
@@ -89,7 +121,13 @@ awaitable<result<void>> segment_maker::sync_folder() {
     co_return result<void>();
 }
 
-awaitable<result<std::uint64_t>> segment_maker::free_space() { return files_.free_space(folder_); }
+awaitable<result<std::uint64_t>> segment_maker::spare_space(intake_for what,
+                                                            std::uint64_t besides) {
+    const auto there = co_await files_.space(folder_);
+    if (!there) co_return there.error();
+    const std::uint64_t room = what == intake_for::put ? compaction_room(*there) : 0;
+    co_return there->free_bytes - std::min(there->free_bytes, room + besides);
+}
 
 awaitable<void> segment_maker::close() {
     co_await run_on(home_, drain());

@@ -4,6 +4,7 @@
 #pragma once
 
 #include "engines/catalog.hpp"
+#include "engines/intake.hpp"
 #include "io/file.hpp"
 #include "runtime/fail_stop.hpp"
 #include "runtime/group_commit.hpp"
@@ -32,8 +33,11 @@ public:
 
     // Commits the row, makes the file and syncs its directory. The number comes from next_number(),
     // and whoever took it ends it with seal(), also when this fails or is cancelled:
-    // unfinished_segment does. size_bytes is preallocated; 0: nothing is. errc::no_space.
-    awaitable<result<std::shared_ptr<file>>> make(open_segment opened, std::uint64_t size_bytes);
+    // unfinished_segment does. size_bytes is preallocated; 0: nothing is. errc::no_space, for puts
+    // also when spare_space() has less.
+    awaitable<result<std::shared_ptr<file>>> make(open_segment opened,
+                                                  std::uint64_t size_bytes,
+                                                  intake_for what);
 
     // In the background: the file, if given, is cut at the end that the catalog knows, then the row
     // is sealed. What lies behind that end was refused. When cutting fails the row stays unsealed,
@@ -56,7 +60,9 @@ public:
     // What failed is the store's end (SAFETY.md R6).
     awaitable<result<void>> sync(std::uint64_t segment, std::shared_ptr<file> in);
     awaitable<result<void>> sync_folder();
-    awaitable<result<std::uint64_t>> free_space();
+    // Bytes that may still be taken, `besides` those. Puts leave compaction the room to empty a
+    // half-dead segment: on a disk that is full of them nothing would ever come back.
+    awaitable<result<std::uint64_t>> spare_space(intake_for what, std::uint64_t besides = 0);
     std::uint64_t boot() const noexcept { return ledger_.boot(); }
 
     // Ends background work.
@@ -77,6 +83,7 @@ private:
     catalog& ledger_;
     fail_stop& stop_;
     std::atomic<std::uint32_t> last_{0};
+    std::atomic<std::uint64_t> promised_bytes_{0};  // found to be there, and not yet preallocated
     folder_queue folder_syncs_;
     std::atomic<std::size_t> pending_{0};  // jobs asked for and not ended
     task_scope jobs_;
@@ -99,8 +106,9 @@ public:
 
     // As segment_maker::make().
     awaitable<result<std::shared_ptr<file>>> make(std::uint64_t size_bytes,
+                                                  intake_for what,
                                                   std::uint64_t replay_key = 0) {
-        return maker_->make(open_segment{segment_, replay_key}, size_bytes);
+        return maker_->make(open_segment{segment_, replay_key}, size_bytes, what);
     }
 
     // Its end is somebody else's business from now on.

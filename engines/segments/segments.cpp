@@ -74,8 +74,8 @@ segments::segments(executor home,
       stop_(stop),
       options_(options),
       maker_(home, files, std::move(folder), ledger, stop),
-      shared_(maker_, options.segment_bytes, true),
-      moved_(maker_, options.segment_bytes, false),
+      shared_(maker_, options.segment_bytes, intake_for::put),
+      moved_(maker_, options.segment_bytes, intake_for::move),
       syncs_("segments data",
              home,
              stop,
@@ -196,7 +196,7 @@ awaitable<segments::draft_result> segments::write_shared(intake& body,
         if (!added) co_return added.error();
         if (std::chrono::steady_clock::now() < patience_ends) continue;
         unfinished_segment own(maker_);
-        auto in = co_await own.make(0);
+        auto in = co_await own.make(0, body.what());
         if (!in) co_return in.error();
         auto moved = co_await writer.move_to(std::move(*in), own.segment(), 0);
         if (!moved) co_return moved.error();
@@ -215,7 +215,7 @@ awaitable<segments::draft_result> segments::write_alone(intake& body) {
     unfinished_segment own(maker_);
     const auto size_bytes = body.size();
     const std::uint64_t length_bytes = size_bytes ? segment_record::length_bytes(*size_bytes) : 0;
-    auto in = co_await own.make(length_bytes);
+    auto in = co_await own.make(length_bytes, body.what());
     if (!in) co_return in.error();
     record_writer writer(std::move(*in), own.segment(), 0);
     co_return co_await continue_alone(body, std::move(writer), std::move(own));

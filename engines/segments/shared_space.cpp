@@ -24,8 +24,8 @@ buffer zeros(std::size_t size_bytes) {
 
 }  // namespace
 
-shared_space::shared_space(segment_maker& maker, std::uint64_t segment_bytes, bool replayed)
-    : maker_(maker), segment_bytes_(segment_bytes), replayed_(replayed), budget_(segment_bytes) {}
+shared_space::shared_space(segment_maker& maker, std::uint64_t segment_bytes, intake_for what)
+    : maker_(maker), segment_bytes_(segment_bytes), what_(what), budget_(segment_bytes) {}
 
 shared_space::~shared_space() { CAIRN_CHECK(!open_ || open_->busy_count == 0); }
 
@@ -87,8 +87,8 @@ awaitable<result<void>> shared_space::make_room(std::uint64_t length_bytes) {
     auto capacity_bytes = co_await affordable(length_bytes);
     if (!capacity_bytes) co_return capacity_bytes.error();
     unfinished_segment fresh(maker_);
-    const std::uint64_t replay_key = replayed_ ? fresh_key() : 0;
-    auto in = co_await fresh.make(*capacity_bytes, replay_key);
+    const std::uint64_t replay_key = what_ == intake_for::put ? fresh_key() : 0;
+    auto in = co_await fresh.make(*capacity_bytes, what_, replay_key);
     if (!in) co_return in.error();
     std::lock_guard lock(mutex_);
     open_ = std::make_shared<open_segment_state>();
@@ -101,10 +101,10 @@ awaitable<result<void>> shared_space::make_room(std::uint64_t length_bytes) {
 
 // A small disk is not filled by one preallocation.
 awaitable<result<std::uint64_t>> shared_space::affordable(std::uint64_t length_bytes) {
-    auto free_bytes = co_await maker_.free_space();
-    if (!free_bytes) co_return free_bytes.error();
+    auto spare_bytes = co_await maker_.spare_space(what_);
+    if (!spare_bytes) co_return spare_bytes.error();
     const std::uint64_t share =
-        *free_bytes / 4 / segment_record::block_bytes * segment_record::block_bytes;
+        *spare_bytes / 4 / segment_record::block_bytes * segment_record::block_bytes;
     co_return std::clamp(share, length_bytes, std::max(length_bytes, segment_bytes_));
 }
 

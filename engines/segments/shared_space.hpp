@@ -23,9 +23,9 @@ class shared_space {
 public:
     class reservation;
 
-    // `maker` outlives it. Each segment takes segment_bytes, or what a small disk can spare, and is
-    // `replayed` or not (engines/log_commits.hpp).
-    shared_space(segment_maker& maker, std::uint64_t segment_bytes, bool replayed);
+    // `maker` outlives it. Each segment takes segment_bytes, or what a small disk can spare. Those
+    // of puts are replayed (engines/log_commits.hpp).
+    shared_space(segment_maker& maker, std::uint64_t segment_bytes, intake_for what);
     ~shared_space();
 
     // Nothing when the budget of live reservations, one segment, is used up: the record then gets a
@@ -51,7 +51,7 @@ private:
 
     segment_maker& maker_;
     const std::uint64_t segment_bytes_;
-    const bool replayed_;
+    const intake_for what_;
     semaphore budget_;
     semaphore making_{1};  // one coroutine makes the next segment, the others wait for it
     std::mutex mutex_;

@@ -57,9 +57,11 @@ public:
     T run(awaitable<T> work) {
         return threads.run(std::move(work));
     }
-    result<std::unique_ptr<draft>> write(const buffer& body, manner how = {}) {
+    result<std::unique_ptr<draft>> write(const buffer& body,
+                                         manner how = {},
+                                         intake_for what = intake_for::put) {
         piecewise_source from(body, how);
-        intake in(from, std::nullopt, UINT64_MAX);
+        intake in(from, std::nullopt, UINT64_MAX, what);
         return run(bulk->write(in));
     }
     applied commit(change what) { return run(rows.commit(std::move(what))).value(); }
@@ -360,11 +362,26 @@ TEST_CASE("segments: no space for a new segment is said, and the store goes on")
 
 TEST_CASE("segments: on a small disk a segment takes a quarter of what is free") {
     fixture store;
-    store.files.set_free_space(400'000);
+    store.files.set_space({.free_bytes = 400'000, .total_bytes = 0});
     const extent stored = store.put(test::random_body(5'000, 1));
     const std::string path = "/segments/" + segment_name(stored.at.container);
     auto in = store.run(store.files.open(path, open_mode::read)).value();
     CHECK(store.run(in->size()).value() == 98'304);
+}
+
+TEST_CASE("segments: puts leave compaction a sixteenth of a small disk") {
+    constexpr std::uint64_t room = 1 << 20;
+    const buffer small = test::random_body(5'000, 1);
+    const buffer large = test::random_body(300'000, 2);
+    fixture store;
+    store.files.set_space({.free_bytes = room + 100'000, .total_bytes = 16 * room});
+    CHECK(store.write(large).error() == errc::no_space);
+    CHECK(store.ledger().empty());  // and has left nothing behind
+    CHECK(store.write(small));
+    store.files.set_space({.free_bytes = room, .total_bytes = 16 * room});
+    CHECK(store.write(test::random_body(200'000, 3)).error() == errc::no_space);
+    CHECK(store.write(small, {}, intake_for::move));
+    CHECK(store.write(large, {}, intake_for::move));
 }
 
 TEST_CASE("segments: every stored byte that rots is noticed, and never given out") {

@@ -156,6 +156,35 @@ TEST_CASE("disk full: at every level a put is stored or refused, the rest goes o
     expect_nothing(unaccounted(data));
 }
 
+TEST_CASE("disk full of half-dead segments: removals make room for puts, which never stop asking") {
+    if (disks_are_missing()) return;
+    constexpr std::uint32_t size_bytes = 40'000;
+    small_disk disk(disk_bytes);
+    const std::string data = disk.path() / "data";
+    std::vector<promised_blob> promises;
+    {
+        server_process server(std::getenv("CAIRN_COMPACTING_SERVER"), data);
+        filling store(disk, server);
+        std::vector<std::size_t> stored;
+        while (store.refused() < 20)
+            if (const auto index = store.put(size_bytes, false)) stored.push_back(*index);
+        for (std::size_t i = 0; i < stored.size(); i += 2) store.remove(stored[i]);
+        std::size_t again = 0;
+        const auto until = std::chrono::steady_clock::now() + 60s;
+        while (again < stored.size() / 4 && std::chrono::steady_clock::now() < until)
+            if (store.put(size_bytes, false)) ++again;
+        MESSAGE(stored.size() << " blobs filled the disk, half were removed, " << again << " put");
+        CHECK(again >= stored.size() / 4);
+        expect_nothing(store.complaints());
+        promises = store.promises();
+        CHECK(server.stop().status == 0);
+    }
+    server_process again(program_under_test(), data);
+    expect_nothing(broken_promises(again.port(), promises));
+    CHECK(again.stop().status == 0);
+    expect_nothing(unaccounted(data));
+}
+
 TEST_CASE("read-only under load: writes fail in clear words, and nothing acknowledged is lost") {
     if (disks_are_missing()) return;
     small_disk disk(disk_bytes);

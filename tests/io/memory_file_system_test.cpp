@@ -237,8 +237,7 @@ TEST_CASE("fault: every kind of call can fail") {
          [](disk& d, auto&) { return run_coro(d.files.make_directory("/")).has_value(); }},
         {file_call::sync_directory, [](disk& d, auto&) { return d.sync_folder("/").has_value(); }},
         {file_call::list, [](disk& d, auto&) { return run_coro(d.files.list("/")).has_value(); }},
-        {file_call::free_space,
-         [](disk& d, auto&) { return run_coro(d.files.free_space("/")).has_value(); }},
+        {file_call::space, [](disk& d, auto&) { return run_coro(d.files.space("/")).has_value(); }},
     };
     CHECK(std::size(calls) == file_call_count);
     for (const auto& [kind, make] : calls) {

@@ -65,7 +65,9 @@ class small_disk final : public forwarding_file_system {
 public:
     small_disk(std::unique_ptr<file_system> real, std::uint64_t free)
         : forwarding_file_system(*real), real_(std::move(real)), free_(free) {}
-    awaitable<result<std::uint64_t>> free_space(fs::path) override { co_return free_; }
+    awaitable<result<disk_space>> space(fs::path) override {
+        co_return disk_space{free_, std::uint64_t{1} << 40};
+    }
 
 private:
     const std::unique_ptr<file_system> real_;

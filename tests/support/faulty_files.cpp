@@ -121,9 +121,9 @@ awaitable<result<std::vector<std::string>>> faulty_files::list(std::filesystem::
     co_return co_await posix_file_system::list(std::move(path));
 }
 
-awaitable<result<std::uint64_t>> faulty_files::free_space(std::filesystem::path path) {
-    if (auto ok = plan_.admit(file_call::free_space); !ok) co_return ok.error();
-    co_return co_await posix_file_system::free_space(std::move(path));
+awaitable<result<disk_space>> faulty_files::space(std::filesystem::path path) {
+    if (auto ok = plan_.admit(file_call::space); !ok) co_return ok.error();
+    co_return co_await posix_file_system::space(std::move(path));
 }
 
 }  // namespace cairn::test

@@ -26,7 +26,7 @@ public:
     awaitable<result<void>> make_directory(std::filesystem::path path) override;
     awaitable<result<void>> sync_directory(std::filesystem::path path) override;
     awaitable<result<std::vector<std::string>>> list(std::filesystem::path path) override;
-    awaitable<result<std::uint64_t>> free_space(std::filesystem::path path) override;
+    awaitable<result<disk_space>> space(std::filesystem::path path) override;
 
 private:
     fault_plan& plan_;
