@@ -6,6 +6,8 @@
 
 #include <boost/asio/any_io_executor.hpp>
 #include <boost/asio/awaitable.hpp>
+#include <optional>
+#include <utility>
 
 namespace cairn {
 
@@ -15,5 +17,13 @@ template <class T>
 using awaitable = asio::awaitable<T, asio::any_io_executor>;
 
 using executor = asio::any_io_executor;
+
+// `work`, but its value goes to `to`: what starts coroutines is then compiled once, and not for
+// every type of value.
+template <class T>
+awaitable<void> keep(awaitable<T> work, std::optional<T>& to) {
+    T made = co_await std::move(work);
+    to.emplace(std::move(made));
+}
 
 }  // namespace cairn

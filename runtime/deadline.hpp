@@ -5,7 +5,6 @@
 #include "runtime/result.hpp"
 
 #include <chrono>
-#include <exception>
 #include <optional>
 #include <utility>
 
@@ -29,11 +28,6 @@ awaitable<bool> ended_before(deadline at, awaitable<void> work);
 template <class T>
 awaitable<result<T>> before(deadline at, awaitable<result<T>> work) {
     std::optional<result<T>> answer;
-    constexpr auto keep = [](awaitable<result<T>> from,
-                             std::optional<result<T>>& to) -> awaitable<void> {
-        auto answered = co_await std::move(from);
-        to.emplace(std::move(answered));
-    };
     const bool in_time = co_await ended_before(at, keep(std::move(work), answer));
     if (!in_time) co_return error_code(errc::timed_out);
     co_return std::move(*answer);

@@ -1,6 +1,8 @@
 #include "runtime/runtime.hpp"
 
 #include <algorithm>
+#include <boost/asio/co_spawn.hpp>
+#include <boost/asio/use_future.hpp>
 #include <pthread.h>
 
 namespace cairn {
@@ -30,6 +32,10 @@ runtime::~runtime() = default;
 
 loop_thread& runtime::next() noexcept {
     return *loops_[turn_.fetch_add(1, std::memory_order_relaxed) % loops_.size()];
+}
+
+void runtime::run(awaitable<void> work) {
+    asio::co_spawn(next().get_executor(), std::move(work), asio::use_future).get();
 }
 
 }  // namespace cairn

@@ -10,12 +10,11 @@
 #include "runtime/metrics.hpp"
 
 #include <atomic>
-#include <boost/asio/co_spawn.hpp>
 #include <boost/asio/executor_work_guard.hpp>
 #include <boost/asio/io_context.hpp>
-#include <boost/asio/use_future.hpp>
 #include <cstddef>
 #include <memory>
+#include <optional>
 #include <string>
 #include <thread>
 #include <utility>
@@ -62,9 +61,12 @@ public:
 
     // Runs a coroutine on the next loop thread to its end and gives its value, or throws what it
     // threw. Blocks: for main(), tests and destructors of programs, never on a loop thread.
+    void run(awaitable<void> work);
     template <class T>
     T run(awaitable<T> work) {
-        return asio::co_spawn(next().get_executor(), std::move(work), asio::use_future).get();
+        std::optional<T> value;
+        run(keep(std::move(work), value));
+        return std::move(*value);
     }
 
 private:

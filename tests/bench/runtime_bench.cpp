@@ -8,9 +8,11 @@
 #include "runtime/task_scope.hpp"
 
 #include <benchmark/benchmark.h>
+#include <boost/asio/co_spawn.hpp>
 #include <boost/asio/post.hpp>
 #include <boost/asio/this_coro.hpp>
 #include <boost/asio/use_awaitable.hpp>
+#include <boost/asio/use_future.hpp>
 #include <cstdint>
 #include <string>
 

@@ -7,6 +7,7 @@
 #include "tests/io/backends.hpp"
 
 #include <array>
+#include <boost/asio/co_spawn.hpp>
 #include <boost/asio/post.hpp>
 #include <boost/asio/this_coro.hpp>
 #include <boost/asio/thread_pool.hpp>

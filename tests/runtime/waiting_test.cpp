@@ -8,6 +8,7 @@
 #include "runtime/task_scope.hpp"
 #include "tests/support/run_coro.hpp"
 
+#include <boost/asio/co_spawn.hpp>
 #include <boost/asio/post.hpp>
 #include <boost/asio/this_coro.hpp>
 #include <boost/asio/use_awaitable.hpp>

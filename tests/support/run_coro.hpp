@@ -5,42 +5,27 @@
 // inside the test that started it.
 #pragma once
 
-#include <boost/asio/awaitable.hpp>
-#include <boost/asio/co_spawn.hpp>
+#include "runtime/awaitable.hpp"
+
 #include <boost/asio/io_context.hpp>
-#include <exception>
 #include <optional>
 #include <utility>
 
 namespace cairn::test {
 
+void run_coro(asio::io_context& context, awaitable<void> work);
+
 // Returns what `work` returns; rethrows what it throws.
 template <class T>
-T run_coro(boost::asio::io_context& context, boost::asio::awaitable<T> work) {
-    std::exception_ptr failure;
+T run_coro(asio::io_context& context, awaitable<T> work) {
     std::optional<T> value;
-    boost::asio::co_spawn(context, std::move(work), [&](std::exception_ptr thrown, T answer) {
-        failure = std::move(thrown);
-        value.emplace(std::move(answer));
-    });
-    context.restart();
-    context.run();
-    if (failure) std::rethrow_exception(failure);
+    run_coro(context, keep(std::move(work), value));
     return std::move(*value);
 }
 
-inline void run_coro(boost::asio::io_context& context, boost::asio::awaitable<void> work) {
-    std::exception_ptr failure;
-    boost::asio::co_spawn(context, std::move(work),
-                          [&](std::exception_ptr thrown) { failure = std::move(thrown); });
-    context.restart();
-    context.run();
-    if (failure) std::rethrow_exception(failure);
-}
-
 template <class T>
-T run_coro(boost::asio::awaitable<T> work) {
-    boost::asio::io_context context;
+T run_coro(awaitable<T> work) {
+    asio::io_context context;
     return run_coro(context, std::move(work));
 }
 
