@@ -3,12 +3,10 @@
 #include "http/cairn/bench/puts.hpp"
 #include "http/cairn/bench/replays.hpp"
 #include "http/cairn/bench/rows.hpp"
+#include "http/cairn/bench/sizes.hpp"
 
 namespace cairn::bench {
 namespace {
-
-constexpr std::size_t KiB = 1 << 10;
-constexpr std::size_t MiB = 1 << 20;
 
 comparison against_embedded(std::size_t callers, double must, double aim) {
     const put_load load{KiB, callers};

@@ -1,12 +1,10 @@
 #include "http/cairn/bench/postgres.hpp"
 #include "http/cairn/bench/postgres_cluster.hpp"
 #include "http/cairn/bench/rows.hpp"
+#include "http/cairn/bench/sizes.hpp"
 
 namespace cairn::bench {
 namespace {
-
-constexpr std::size_t KiB = 1 << 10;
-constexpr std::size_t MiB = 1 << 20;
 
 comparison postgres_row(const std::string& name, double must, double aim) {
     comparison row;

@@ -1,12 +1,10 @@
 #include "http/cairn/bench/puts.hpp"
 #include "http/cairn/bench/rocksdb_rival.hpp"
 #include "http/cairn/bench/rows.hpp"
+#include "http/cairn/bench/sizes.hpp"
 
 namespace cairn::bench {
 namespace {
-
-constexpr std::size_t KiB = 1 << 10;
-constexpr std::size_t MiB = 1 << 20;
 
 comparison put_row(put_load load, double must, double aim) {
     comparison row;

@@ -1,14 +1,12 @@
 #include "http/cairn/bench/reads.hpp"
 #include "http/cairn/bench/replays.hpp"
 #include "http/cairn/bench/rows.hpp"
+#include "http/cairn/bench/sizes.hpp"
 
 #include <algorithm>
 
 namespace cairn::bench {
 namespace {
-
-constexpr std::size_t KiB = 1 << 10;
-constexpr std::size_t MiB = 1 << 20;
 
 // So many of a size that they stay in memory on both sides.
 std::size_t blobs_of(std::size_t size_bytes, effort how) {

@@ -3,13 +3,12 @@
 #include "http/cairn/bench/child_server.hpp"
 #include "http/cairn/bench/postgres_cluster.hpp"
 #include "http/cairn/bench/rocksdb_rival.hpp"
+#include "http/cairn/bench/sizes.hpp"
 #include "http/cairn/bench/slow_disk.hpp"
 
 namespace cairn::bench {
 
 std::string size_text(std::size_t size_bytes) {
-    constexpr std::size_t KiB = 1 << 10;
-    constexpr std::size_t MiB = 1 << 20;
     if (size_bytes >= MiB) return std::to_string(size_bytes / MiB) + " MiB";
     if (size_bytes >= KiB) return std::to_string(size_bytes / KiB) + " KiB";
     return std::to_string(size_bytes) + " B";

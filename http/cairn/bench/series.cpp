@@ -2,16 +2,13 @@
 
 #include "http/cairn/bench/puts.hpp"
 #include "http/cairn/bench/reads.hpp"
+#include "http/cairn/bench/sizes.hpp"
 
 #include <algorithm>
 #include <functional>
 
 namespace cairn::bench {
 namespace {
-
-constexpr std::size_t KiB = 1 << 10;
-constexpr std::size_t MiB = 1 << 20;
-constexpr std::size_t GiB = 1 << 30;
 
 using values = std::vector<std::size_t>;
 
