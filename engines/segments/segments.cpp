@@ -132,8 +132,10 @@ awaitable<void> segments::recover_one(segment_row left, error_code& lost) {
     if (holds_puts) {
         lost = ended.error();
         log_error("segments",
-                  "{} of boot {} may hold puts that were answered, and cannot be ended: {}",
-                  segment_name(left.segment), left.boot, lost.message());
+                  "{} of boot {} may hold puts that were answered, and cannot be ended: {}. Where "
+                  "the disk cannot read it, put a copy in its place that leaves zeros for what is "
+                  "unreadable (dd conv=noerror,sync): what lay there is lost, the rest is not",
+                  maker_.path_of(left.segment).string(), left.boot, lost.message());
     } else {
         log_warn("segments", "{} of boot {} is left for the next start to seal: {}",
                  segment_name(left.segment), left.boot, ended.error().message());
