@@ -26,8 +26,7 @@ constexpr std::size_t parcel_chunks_max = 4;
 }  // namespace
 
 upload::upload(database& in, semaphore& budget, std::uint64_t container, chunk_place place)
-    : in_(in),
-      over_(in.bytes(container)),
+    : over_(in.bytes(container)),
       budget_(budget),
       container_(signed_of(container)),
       place_(place) {}

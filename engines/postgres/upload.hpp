@@ -52,15 +52,14 @@ private:
     awaitable<result<void>> settle_all();
     void write(segment& to, const std::vector<chunk>& chunks) const;
 
-    database& in_;
     lane& over_;
     semaphore& budget_;
     const std::int64_t container_;
     const chunk_place place_;
     std::vector<std::byte> filling_;
     std::int64_t next_part_ = 0;
-    std::vector<chunk> full_;     // wait to be sent
-    std::deque<parcel> on_way_;   // sent, oldest first
+    std::vector<chunk> full_;       // wait to be sent
+    std::deque<parcel> on_way_;     // sent, oldest first
     const trailer* end_ = nullptr;  // once known; for the last chunk
 };
 

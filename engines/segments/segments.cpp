@@ -243,10 +243,10 @@ awaitable<segments::draft_result> segments::continue_alone(intake& body,
 // Without its footer it is no record, and is not put again after a crash. Not when the store is
 // stopped: what it is then, nobody knows.
 awaitable<result<void>> segments::unmake(file_ptr in, locator at) {
-    constexpr std::uint64_t block_bytes = segment_record::block_bytes;
+    constexpr std::uint64_t size_bytes = segment_record::block_bytes;
     if (auto running = stop_.check(); !running) co_return running.error();
-    const buffer nothing = buffer::copy_of(as_bytes(std::string(block_bytes, '\0')));
-    auto written = co_await in->write_at(at.offset + at.length_bytes - block_bytes, nothing);
+    const buffer nothing = buffer::copy_of(as_bytes(std::string(size_bytes, '\0')));
+    auto written = co_await in->write_at(at.offset + at.length_bytes - size_bytes, nothing);
     if (!written) co_return written.error();
     auto synced = co_await syncs_.submit(std::move(in));
     if (!synced) co_return synced.error();
