@@ -46,13 +46,19 @@ public:
         store.reset();
     }
     // How many commits were lost.
-    std::size_t crash(std::optional<std::uint64_t> seed = {}) {
+    std::size_t die(std::optional<std::uint64_t> seed = {}) {
         disk.crash(seed);
         const std::size_t lost = history.crash(seed);
         close();
+        return lost;
+    }
+    std::size_t crash(std::optional<std::uint64_t> seed = {}) {
+        const std::size_t lost = die(seed);
         open();
         return lost;
     }
+    // What is left open is not sealed by the next start, nor by those after it.
+    void seal_nothing() { disk.plan().add({.call = file_call::truncate, .sticky = true}); }
 
     template <class T>
     T run(awaitable<T> work) {
@@ -169,6 +175,30 @@ TEST_CASE("log commit: a record within a record is part of its body, and no blob
     CHECK(other.crash() == 1);
     CHECK(other.has(outer));
     CHECK_FALSE(other.has(inner));
+}
+
+TEST_CASE("log commit: a store that cannot put again what was acknowledged does not open") {
+    fixture test;
+    const buffer body = test::random_body(10'000, 1);
+    test.put(body).value();
+    test.die();
+    test.seal_nothing();
+    CHECK_THROWS(test.open());
+    test.disk.plan().clear();
+    test.open();
+    CHECK(test.has(body));
+}
+
+TEST_CASE(
+    "log commit: a log in which every row is known is sealed when it can be, and no obstacle") {
+    fixture test;
+    const buffer body = test::random_body(10'000, 1);
+    test.put(body).value();
+    test.removed(test::random_body(1, 2));  // is synced, and the row with it
+    CHECK(test.die() == 0);
+    test.seal_nothing();
+    test.open();
+    CHECK(test.has(body));
 }
 
 TEST_CASE("log commit: what was refused after its last byte does not come with the next start") {
