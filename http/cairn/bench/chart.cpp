@@ -16,19 +16,23 @@ constexpr double right = panel_width - 16;
 constexpr double top = 56;
 constexpr double bottom = panel_height - 44;
 
+// Plain colours: many programs that show pictures know no variables of CSS.
 constexpr const char* style = R"(<style>
-  svg { --page: #ffffff; --ink: #1f2328; --grid: #d8dee4; --ours: #0a62c4; --rival: #c2410c; }
-  @media (prefers-color-scheme: dark) {
-    svg { --page: #0d1117; --ink: #e6edf3; --grid: #30363d; --ours: #58a6ff; --rival: #ff9a57; }
-  }
-  .page { fill: var(--page); }
-  text { fill: var(--ink); font: 12px sans-serif; }
+  .page { fill: #ffffff; }
+  text { fill: #1f2328; font: 12px sans-serif; }
   .title { font-weight: bold; }
-  .grid { stroke: var(--grid); }
+  .grid { stroke: #d8dee4; }
   .curve { fill: none; stroke-width: 2; }
-  .ours, .ours_dashed { stroke: var(--ours); }
-  .rival, .rival_dashed { stroke: var(--rival); }
+  .ours, .ours_dashed { stroke: #0a62c4; }
+  .rival, .rival_dashed { stroke: #c2410c; }
   .ours_dashed, .rival_dashed { stroke-dasharray: 6 4; }
+  @media (prefers-color-scheme: dark) {
+    .page { fill: #0d1117; }
+    text { fill: #e6edf3; }
+    .grid { stroke: #30363d; }
+    .ours, .ours_dashed { stroke: #58a6ff; }
+    .rival, .rival_dashed { stroke: #ff9a57; }
+  }
 </style>
 )";
 
@@ -141,8 +145,8 @@ void draw_legend(text out, const std::vector<line>& lines) {
     double at = left;
     for (const line& each : lines) {
         fmt::format_to(out, R"(<line class="curve {}" x1="{}" y1="36" x2="{}" y2="36"/>)",
-                       class_of(each.how), at, at + 18);
-        fmt::format_to(out, "<text x=\"{}\" y=\"40\">{}</text>\n", at + 22, escaped(each.name));
+                       class_of(each.how), at, at + 14);
+        fmt::format_to(out, "<text x=\"{}\" y=\"40\">{}</text>\n", at + 18, escaped(each.name));
         at += 94;
     }
 }
