@@ -10,6 +10,7 @@
 #include "tests/fault/crash_counts.hpp"
 #include "tests/fault/expect_nothing.hpp"
 #include "tests/fault/prepared_store.hpp"
+#include "tests/fault/quick_compaction.hpp"
 #include "tests/fault/rot.hpp"
 #include "tests/support/bodies.hpp"
 #include "tests/support/temp_dir.hpp"
@@ -37,6 +38,9 @@ namespace {
 namespace fs = std::filesystem;
 
 constexpr auto patience = std::chrono::seconds(20);
+
+// The last one is compacted while it is read.
+constexpr std::array to_rot{prepared::full, prepared::crashed, prepared::sparse};
 
 constexpr std::array put_again{actor::small,  actor::shared,       actor::streamed,
                                actor::rotten, actor::rotten_value, actor::new_shared};
@@ -77,7 +81,7 @@ class rotting {
 public:
     rotting() {
         prepare_stores(threads_, folder_.path());
-        for (const prepared each : {prepared::full, prepared::crashed}) {
+        for (const prepared each : to_rot) {
             expectations unused;
             const fs::path copy = folder_ / "look";
             copy_prepared(folder_.path(), each, copy, unused);
@@ -88,7 +92,7 @@ public:
 
     void run(std::uint64_t seed) {
         std::mt19937_64 random(seed);
-        const prepared which = random() % 2 == 0 ? prepared::full : prepared::crashed;
+        const prepared which = to_rot[random() % to_rot.size()];
         const fs::path place = folder_ / "run";
         copy_prepared(folder_.path(), which, place, now_);
         const auto files = files_of(place);
@@ -141,6 +145,7 @@ private:
         store_options with;
         with.data = place;
         with.io = io_choice::pool;
+        with.compaction = quick_compaction();
         auto opened = co_await open_store(threads_, with);
         if (!opened) {
             ++refused_;
@@ -148,6 +153,7 @@ private:
             co_return;
         }
         const std::unique_ptr<store> in = std::move(*opened);
+        co_await await_compaction(*in);
         for (std::size_t i = 0; i < actor_count; ++i) co_await get(*in, actor_at(i));
         (void)co_await in->list(std::nullopt, 100);
         (void)co_await in->status();

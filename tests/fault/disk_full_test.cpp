@@ -163,7 +163,7 @@ TEST_CASE("disk full of half-dead segments: removals make room for puts, which n
     const std::string data = disk.path() / "data";
     std::vector<promised_blob> promises;
     {
-        server_process server(std::getenv("CAIRN_COMPACTING_SERVER"), data);
+        server_process server(program_under_test(), data);
         filling store(disk, server);
         std::vector<std::size_t> stored;
         while (store.refused() < 20)

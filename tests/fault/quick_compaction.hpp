@@ -1,7 +1,9 @@
 // Compaction that is always in the way, so that faults and crashes meet it; and how much it did.
 #pragma once
 
+#include "runtime/deadline.hpp"
 #include "store/compactor.hpp"
+#include "store/store.hpp"
 #include "tests/support/http_client.hpp"
 
 #include <cstdint>
@@ -16,6 +18,16 @@ inline compaction_options quick_compaction() {
     options.bytes_per_second = 1e12;
     options.load_puts = SIZE_MAX;
     return options;
+}
+
+// Until nothing dead is left, or for a moment: what is bad stays where it is.
+inline awaitable<void> await_compaction(store& in) {
+    for (int i = 0; i < 50; ++i) {
+        auto status = co_await in.status();
+        const bool done = status && status->bulk_dead_bytes == 0 && status->reclaim_count == 0;
+        if (!status || !status->stopped.empty() || done) co_return;
+        co_await sleep_for(std::chrono::milliseconds(1));
+    }
 }
 
 // How many blobs the server's compaction has moved since it started.

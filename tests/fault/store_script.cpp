@@ -243,19 +243,11 @@ awaitable<void> do_heal(script_context& at) {
     co_await attempt(at, list);
 }
 
-// Until compaction is done, or for a moment.
-awaitable<void> await_compaction(script_context& at) {
-    for (int i = 0; i < 50; ++i) {
-        auto status = co_await at.in.status();
-        const bool done = status && status->bulk_dead_bytes == 0 && status->reclaim_count == 0;
-        if (!status || !status->stopped.empty() || done) co_return;
-        co_await sleep_for(std::chrono::milliseconds(1));
-    }
-}
+awaitable<void> compact(script_context& at) { return await_compaction(at.in); }
 
 awaitable<void> do_compact(script_context& at) {
     for (const actor each : healthy_actors) co_await attempt(at, get, each);
-    co_await attempt(at, await_compaction);
+    co_await attempt(at, compact);
     for (const actor each : healthy_actors) co_await attempt(at, get, each);
     co_await attempt(at, remove, actor::wide);
     co_await attempt(at, put, actor::new_shared);
