@@ -20,6 +20,7 @@
 #include <memory>
 #include <optional>
 #include <string>
+#include <utility>
 #include <vector>
 
 namespace cairn {
@@ -36,13 +37,18 @@ public:
     // not all in memory.
     virtual std::optional<buffer> try_read_at(std::uint64_t offset, std::size_t size_bytes) = 0;
 
-    // Writes all of `bytes` (short transfers and EINTR are repeated) or fails; after a failure any
-    // part of the range may have been written.
-    virtual awaitable<result<void>> write_at(std::uint64_t offset, buffer bytes) = 0;
+    // Writes all of the pieces, one behind the other (short transfers and EINTR are repeated), or
+    // fails; after a failure any part of the range may have been written.
+    virtual awaitable<result<void>> write_at(std::uint64_t offset, std::vector<buffer> pieces) = 0;
+    awaitable<result<void>> write_at(std::uint64_t offset, buffer bytes) {
+        return write_at(offset, std::vector<buffer>{std::move(bytes)});
+    }
 
-    // fdatasync. An error is final: the bytes written since the last good sync may be gone, and a
-    // second sync would lie (SAFETY.md R6).
-    virtual awaitable<result<void>> sync() = 0;
+    // fdatasync of what was written to that range, so that what others are writing elsewhere in the
+    // file need not be waited for. An error is final, for the whole file: the bytes written since
+    // the last good sync may be gone, and a second sync would lie (SAFETY.md R6).
+    virtual awaitable<result<void>> sync(byte_range written) = 0;
+    awaitable<result<void>> sync() { return sync(byte_range{}); }  // of all of it
 
     // Takes the space of [0, size_bytes) now and makes the file that long, so that later writes
     // change no metadata and cannot run out of space. A file system that cannot do so is success.

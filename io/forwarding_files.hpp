@@ -18,10 +18,10 @@ public:
     std::optional<buffer> try_read_at(std::uint64_t offset, std::size_t size_bytes) override {
         return real_->try_read_at(offset, size_bytes);
     }
-    awaitable<result<void>> write_at(std::uint64_t offset, buffer bytes) override {
-        return real_->write_at(offset, std::move(bytes));
+    awaitable<result<void>> write_at(std::uint64_t offset, std::vector<buffer> pieces) override {
+        return real_->write_at(offset, std::move(pieces));
     }
-    awaitable<result<void>> sync() override { return real_->sync(); }
+    awaitable<result<void>> sync(byte_range written) override { return real_->sync(written); }
     awaitable<result<void>> preallocate(std::uint64_t size_bytes) override {
         return real_->preallocate(size_bytes);
     }

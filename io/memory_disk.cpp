@@ -19,6 +19,45 @@ std::string name_in_folder(std::string_view path) {
     return std::string(path.substr(path.rfind('/') + 1));
 }
 
+std::uint64_t length_of(const image_change& change) noexcept {
+    return change.what == image_change::kind::write ? change.bytes.size() : change.size_bytes;
+}
+
+// The part of a write or clear that lies in [begin, end); maybe nothing.
+std::optional<image_change> part_of(const image_change& change,
+                                    std::uint64_t begin,
+                                    std::uint64_t end) {
+    begin = std::max(begin, change.offset);
+    end = std::min(end, change.offset + length_of(change));
+    if (begin >= end) return std::nullopt;
+    image_change part = change;
+    part.offset = begin;
+    if (change.what == image_change::kind::write)
+        part.bytes = change.bytes.slice(begin - change.offset, end - begin);
+    else
+        part.size_bytes = end - begin;
+    return part;
+}
+
+// No more than was promised, byte by byte; but a new size takes all with it.
+void make_durable(inode& node, byte_range written) {
+    const std::uint64_t to_end = byte_range::to_end;
+    const bool reaches_end = written.size_bytes > to_end - written.offset;
+    const std::uint64_t end = reaches_end ? to_end : written.offset + written.size_bytes;
+    const auto is_resize = [](const auto& each) { return each.what == image_change::kind::resize; };
+    const bool everything = std::any_of(node.unsynced.begin(), node.unsynced.end(), is_resize);
+    std::vector<image_change> left;
+    for (const image_change& each : node.unsynced) {
+        const std::optional<image_change> inside =
+            everything ? each : part_of(each, written.offset, end);
+        if (inside) apply(*inside, node.synced);
+        if (everything) continue;
+        if (auto before = part_of(each, 0, written.offset)) left.push_back(std::move(*before));
+        if (auto behind = part_of(each, end, to_end)) left.push_back(std::move(*behind));
+    }
+    node.unsynced = std::move(left);
+}
+
 }  // namespace
 
 void apply(const image_change& change, memory_image& to) {
@@ -62,10 +101,7 @@ int memory_disk::make_next_call(const inode_handle& of, operation& work) {
             node.unsynced.push_back(std::move(written));
             return static_cast<int>(piece);
         }
-        case operation::kind::sync:
-            for (const auto& each : node.unsynced) cairn::apply(each, node.synced);
-            node.unsynced.clear();
-            return 0;
+        case operation::kind::sync: make_durable(node, work.range()); return 0;
     }
     return -EINVAL;
 }

@@ -42,12 +42,12 @@ public:
         return std::move(*bytes);
     }
 
-    awaitable<result<void>> write_at(std::uint64_t offset, buffer bytes) override {
-        return run_later(disk_, opened_, operation::write(nullptr, -1, offset, std::move(bytes)));
+    awaitable<result<void>> write_at(std::uint64_t offset, std::vector<buffer> pieces) override {
+        return run_later(disk_, opened_, operation::write(nullptr, -1, offset, std::move(pieces)));
     }
 
-    awaitable<result<void>> sync() override {
-        return run_later(disk_, opened_, operation::sync(nullptr, -1));
+    awaitable<result<void>> sync(byte_range written) override {
+        return run_later(disk_, opened_, operation::sync(nullptr, -1, written));
     }
 
     awaitable<result<void>> preallocate(std::uint64_t size_bytes) override {

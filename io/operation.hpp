@@ -7,8 +7,8 @@
 //
 //     made ──> next call ──> advance(answer) ──> ... ──> finished: bytes() or status()
 //
-// It owns its buffer and shares the ownership of its descriptor, so that whoever holds an operation
-// may lend both to the kernel. One thread at a time.
+// It owns its buffers and shares the ownership of its descriptor, so that whoever holds an
+// operation may lend both to the kernel. One thread at a time.
 #pragma once
 
 #include "runtime/bytes.hpp"
@@ -17,6 +17,9 @@
 #include <cstddef>
 #include <cstdint>
 #include <memory>
+#include <span>
+#include <sys/uio.h>
+#include <vector>
 
 namespace cairn {
 
@@ -33,19 +36,25 @@ public:
     static operation write(std::shared_ptr<const void> owner,
                            int descriptor,
                            std::uint64_t offset,
-                           buffer bytes);
-    static operation sync(std::shared_ptr<const void> owner, int descriptor);
+                           std::vector<buffer> pieces);
+    static operation sync(std::shared_ptr<const void> owner, int descriptor, byte_range written);
 
     bool finished() const noexcept { return finished_; }
 
-    // The next call, while not finished. A call moves less than a system call's limit of 2 GiB.
+    // The next call, while not finished: the rest of a piece, or of as many as one call takes. It
+    // moves less than a system call's limit of 2 GiB.
     kind what() const noexcept { return kind_; }
     int descriptor() const noexcept { return descriptor_; }
-    std::byte* data() noexcept { return bytes_.mutable_data() + done_bytes_; }
-    std::uint32_t size() const noexcept;
+    std::byte* data() noexcept { return pieces_[piece_].mutable_data() + piece_done_bytes_; }
+    std::uint32_t size() const noexcept;  // 0 of a sync
     std::uint64_t offset() const noexcept { return offset_ + done_bytes_; }
+    // The same places until advance(). More than one only where a write has pieces left.
+    std::span<const iovec> vector();
+    // Of a sync, which may reach further: to_end or more bytes than a call can name.
+    byte_range range() const noexcept { return {offset_, sync_bytes_}; }
 
-    // `answer` is what the call returned: a count of bytes, or a negative errno. EINTR and EAGAIN
+    // `answer` is what the call returned: a count of bytes, maybe of several pieces, or a negative
+    // errno. EINTR and EAGAIN
     // of a read or write mean the same call again, a bounded number of times in a row. A sync has
     // one call: whatever it answers is final (SAFETY.md R6).
     void advance(int answer);
@@ -60,14 +69,19 @@ private:
               std::shared_ptr<const void> owner,
               int descriptor,
               std::uint64_t offset,
-              buffer bytes);
+              std::vector<buffer> pieces);
 
+    void skip_done_pieces() noexcept;
     void finish_with(int error_number);
 
     std::shared_ptr<const void> owner_;
-    buffer bytes_;
+    std::vector<buffer> pieces_;
+    std::vector<iovec> vector_;
     std::uint64_t offset_;
+    std::uint64_t sync_bytes_ = 0;
     std::size_t done_bytes_ = 0;
+    std::size_t piece_ = 0;  // the one that is under way, and how far
+    std::size_t piece_done_bytes_ = 0;
     int descriptor_;
     int error_ = 0;  // errno; 0 while all is well
     std::uint16_t fruitless_calls_ = 0;

@@ -96,14 +96,14 @@ public:
         return std::move(*bytes);
     }
 
-    awaitable<result<void>> write_at(std::uint64_t offset, buffer bytes) override {
-        auto work = operation::write(descriptor_, native_handle(), offset, std::move(bytes));
+    awaitable<result<void>> write_at(std::uint64_t offset, std::vector<buffer> pieces) override {
+        auto work = operation::write(descriptor_, native_handle(), offset, std::move(pieces));
         work = co_await owner_.perform(std::move(work));
         co_return work.status();
     }
 
-    awaitable<result<void>> sync() override {
-        auto work = operation::sync(descriptor_, native_handle());
+    awaitable<result<void>> sync(byte_range written) override {
+        auto work = operation::sync(descriptor_, native_handle(), written);
         work = co_await owner_.perform(std::move(work));
         co_return work.status();
     }

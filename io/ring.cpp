@@ -65,10 +65,28 @@ int find_missing_call(io_uring& ring) {
             space{};
     auto* const probe = reinterpret_cast<io_uring_probe*>(space.data());
     if (const int answer = io_uring_register_probe(&ring, probe, count); answer < 0) return -answer;
-    for (const int code : {IORING_OP_READ, IORING_OP_WRITE, IORING_OP_FSYNC}) {
+    for (const int code : {IORING_OP_READ, IORING_OP_WRITE, IORING_OP_WRITEV, IORING_OP_FSYNC}) {
         if (io_uring_opcode_supported(probe, code) == 0) return ENOSYS;
     }
     return 0;
+}
+
+void describe_write(operation& work, io_uring_sqe& call) {
+    const auto pieces = work.vector();
+    if (pieces.size() == 1) {
+        io_uring_prep_write(&call, work.descriptor(), work.data(), work.size(), work.offset());
+    } else {
+        io_uring_prep_writev(&call, work.descriptor(), pieces.data(),
+                             static_cast<unsigned>(pieces.size()), work.offset());
+    }
+}
+
+// All of the file where the range is longer than a call can say.
+void describe_sync(byte_range written, int descriptor, io_uring_sqe& call) {
+    io_uring_prep_fsync(&call, descriptor, IORING_FSYNC_DATASYNC);
+    if (written.size_bytes > UINT32_MAX) return;
+    call.off = written.offset;
+    call.len = static_cast<std::uint32_t>(written.size_bytes);
 }
 
 void describe_next_call(operation& work, io_uring_sqe& call) {
@@ -76,12 +94,8 @@ void describe_next_call(operation& work, io_uring_sqe& call) {
         case operation::kind::read:
             io_uring_prep_read(&call, work.descriptor(), work.data(), work.size(), work.offset());
             break;
-        case operation::kind::write:
-            io_uring_prep_write(&call, work.descriptor(), work.data(), work.size(), work.offset());
-            break;
-        case operation::kind::sync:
-            io_uring_prep_fsync(&call, work.descriptor(), IORING_FSYNC_DATASYNC);
-            break;
+        case operation::kind::write: describe_write(work, call); break;
+        case operation::kind::sync: describe_sync(work.range(), work.descriptor(), call); break;
     }
 }
 
@@ -105,9 +119,9 @@ int run_blocking(io_uring& ring, operation work) {
 int try_write_and_sync(io_uring& ring) {
     const int file = ::memfd_create("cairn-probe", MFD_CLOEXEC);
     if (file < 0) return errno;
-    int failed =
-        run_blocking(ring, operation::write(nullptr, file, 0, buffer::copy_of(as_bytes("x"))));
-    if (failed == 0) failed = run_blocking(ring, operation::sync(nullptr, file));
+    const buffer one = buffer::copy_of(as_bytes("x"));
+    int failed = run_blocking(ring, operation::write(nullptr, file, 0, {one, one}));
+    if (failed == 0) failed = run_blocking(ring, operation::sync(nullptr, file, {0, 1}));
     ::close(file);
     return failed;
 }

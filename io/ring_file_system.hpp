@@ -1,14 +1,12 @@
 // Files through io_uring, one ring on each loop thread of the runtime.
 //
 // An operation that is awaited on a loop thread runs on that thread's ring. Awaited elsewhere (an
-// embedder's executor, the pool, an engine's own thread) it is posted to one of the runtime's
-// rings, in turn, and its caller resumes on its own executor.
+// embedder's executor, the pool, a thread of its own) it is posted to the ring of the engines'
+// thread, and its caller resumes on its own executor.
 #pragma once
 
 #include "io/posix_file_system.hpp"
 #include "io/ring.hpp"
-
-#include <atomic>
 
 namespace cairn {
 
@@ -21,8 +19,7 @@ public:
     awaitable<operation> perform(operation work) override;
 
 private:
-    std::vector<ring*> rings_;
-    std::atomic<std::size_t> turn_{0};
+    ring& for_others_;
 };
 
 }  // namespace cairn

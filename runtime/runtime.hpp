@@ -1,8 +1,8 @@
-// The threads that coroutines run on: a few loop threads with one io_context each, and a pool for
-// calls that block.
+// The threads that coroutines run on: a few loop threads with one io_context each, one more for the
+// queues of engines, and a pool for calls that block.
 //
 // A coroutine lives on one loop thread, so what belongs to one thread needs no lock. Work is spread
-// by giving each connection, or each engine queue, a thread of its own from next().
+// by giving each connection a thread from next().
 #pragma once
 
 #include "runtime/awaitable.hpp"
@@ -55,6 +55,9 @@ public:
     loop_thread& at(std::size_t index) noexcept { return *loops_[index]; }
     // The loop threads in turn; any thread.
     loop_thread& next() noexcept;
+    // Not among them: no caller runs here, so what engines do for all callers does not wait behind
+    // what callers do between two of their waits, such as hashing.
+    loop_thread& engine() noexcept { return engine_; }
 
     blocking_pool& pool() noexcept { return pool_; }
     cairn::metrics& metrics() noexcept { return metrics_; }
@@ -72,6 +75,7 @@ public:
 private:
     cairn::metrics metrics_;
     blocking_pool pool_;
+    loop_thread engine_{"cairn-engine"};
     std::vector<std::unique_ptr<loop_thread>> loops_;
     std::atomic<std::size_t> turn_{0};
 };

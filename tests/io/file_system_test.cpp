@@ -52,6 +52,31 @@ TEST_CASE_TEMPLATE("file: gives back the bytes that were written", Backend, CAIR
     run_on<Backend>(write_and_read);
 }
 
+awaitable<void> write_pieces(file_system& files, path root) {
+    const shared_file f = co_await make(files, root / "f");
+    std::vector<buffer> pieces;
+    std::string wanted;
+    for (const std::size_t size : {1U, 4096U, 0U, 70000U, 33U}) {
+        pieces.push_back(pattern(size, static_cast<unsigned>(size)));
+        wanted += pieces.back().text();
+    }
+    for (int i = 0; i < 2000; ++i) {
+        pieces.push_back(pattern(3, static_cast<unsigned>(i)));
+        wanted += pieces.back().text();
+    }
+    const auto written = co_await f->write_at(7, pieces);
+    REQUIRE(written);
+    const byte_range all{7, wanted.size()};
+    const auto synced = co_await f->sync(all);
+    CHECK(synced);
+    const auto read = co_await f->read_at(7, wanted.size() + 1);
+    CHECK(read.value().text() == wanted);
+}
+
+TEST_CASE_TEMPLATE("file: pieces lie one behind the other", Backend, CAIRN_BACKENDS) {
+    run_on<Backend>(write_pieces);
+}
+
 awaitable<void> read_past_the_end(file_system& files, path root) {
     const shared_file f = co_await make(files, root / "f");
     const auto written = co_await f->write_at(0, pattern(10000));

@@ -68,6 +68,28 @@ TEST_CASE("crash: bytes that were not synced are gone") {
     CHECK(d.bytes(d.open("/f").value()) == pattern(100).text());
 }
 
+TEST_CASE("crash: a sync of a range keeps its bytes and not one more") {
+    disk d;
+    const auto f = d.create_durably("/f", buffer::copy_of(as_bytes("..........")));
+    CHECK(d.write(f, 0, buffer::copy_of(as_bytes("aaaaaa"))));
+    CHECK(d.write(f, 4, buffer::copy_of(as_bytes("bbbbbb"))));
+    CHECK(run_coro(f->sync({3, 4})));
+    d.files.crash();
+    CHECK(d.bytes(d.open("/f").value()) == "...abbb...");
+}
+
+TEST_CASE(
+    "crash: what a sync of a range left out is kept by the next, in the order it was written") {
+    disk d;
+    const auto f = d.create_durably("/f", buffer::copy_of(as_bytes("..........")));
+    CHECK(d.write(f, 0, buffer::copy_of(as_bytes("aaaaaa"))));
+    CHECK(d.write(f, 4, buffer::copy_of(as_bytes("bbbbbb"))));
+    CHECK(run_coro(f->sync({8, 1})));
+    CHECK(d.sync(f));
+    d.files.crash();
+    CHECK(d.bytes(d.open("/f").value()) == "aaaabbbbbb");
+}
+
 TEST_CASE("crash: a file whose folder was not synced is gone, synced or not") {
     disk d;
     const auto f = d.create("/f");

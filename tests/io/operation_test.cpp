@@ -11,7 +11,7 @@ namespace cairn {
 namespace {
 
 operation write_of(std::size_t size_bytes) {
-    return operation::write(nullptr, 3, 1000, buffer::allocate(size_bytes));
+    return operation::write(nullptr, 3, 1000, {buffer::allocate(size_bytes)});
 }
 
 TEST_CASE("operation: a full transfer is one call") {
@@ -84,6 +84,30 @@ TEST_CASE("operation: a write that moves nothing is an error, not a loop") {
     CHECK(work.status().error() == boost::system::errc::io_error);
 }
 
+TEST_CASE("operation: pieces are written one behind the other, as many in a call as it takes") {
+    std::vector<buffer> pieces;
+    for (const std::size_t size : {30U, 0U, 20U, 50U}) pieces.push_back(buffer::allocate(size));
+    auto work = operation::write(nullptr, 3, 1000, pieces);
+    REQUIRE(work.vector().size() == 4);
+    CHECK(work.size() == 30);
+    work.advance(40);  // into the third
+    REQUIRE(work.vector().size() == 2);
+    CHECK(work.vector()[0].iov_base == pieces[2].data() + 10);
+    CHECK(work.vector()[0].iov_len == 10);
+    CHECK(work.data() == pieces[2].data() + 10);
+    CHECK(work.offset() == 1040);
+    work.advance(60);
+    CHECK(work.status());
+}
+
+TEST_CASE("operation: one call takes no more pieces than the kernel does") {
+    const std::vector<buffer> pieces(3000, buffer::allocate(1));
+    auto work = operation::write(nullptr, 3, 0, pieces);
+    CHECK(work.vector().size() == 1024);
+    for (const int count : {1024, 1024, 952}) work.advance(count);
+    CHECK(work.status());
+}
+
 TEST_CASE("operation: an error ends it, whatever was moved before") {
     auto work = write_of(50);
     work.advance(20);
@@ -94,20 +118,20 @@ TEST_CASE("operation: an error ends it, whatever was moved before") {
 
 TEST_CASE("operation: whatever a sync answers is final") {
     for (const int answer : {-EINTR, -EAGAIN, -EIO}) {
-        auto work = operation::sync(nullptr, 3);
+        auto work = operation::sync(nullptr, 3, {});
         work.advance(answer);
         REQUIRE(work.finished());
         CHECK(!work.status());
     }
-    auto work = operation::sync(nullptr, 3);
+    auto work = operation::sync(nullptr, 3, {});
     work.advance(0);
     CHECK(work.status());
 }
 
 TEST_CASE("operation: no bytes need no call") {
     CHECK(operation::read(nullptr, 3, 0, 0).finished());
-    CHECK(operation::write(nullptr, 3, 0, buffer()).finished());
-    CHECK(!operation::sync(nullptr, 3).finished());
+    CHECK(operation::write(nullptr, 3, 0, {}).finished());
+    CHECK(!operation::sync(nullptr, 3, {}).finished());
 }
 
 TEST_CASE("operation: a call stays below what one system call moves") {
@@ -121,7 +145,7 @@ TEST_CASE("operation: a call stays below what one system call moves") {
 TEST_CASE("operation: keeps its owner until it goes") {
     const auto owner = std::make_shared<const int>(0);
     {
-        auto work = operation::sync(owner, 3);
+        auto work = operation::sync(owner, 3, {});
         const auto moved = std::move(work);
         CHECK(owner.use_count() == 2);
     }

@@ -107,9 +107,9 @@ TEST_CASE("ring: a context destroyed under disk writes waits for the kernel to e
     const auto write_and_sync = [](ring& on, int to,
                                    std::shared_ptr<const int> kept) -> awaitable<void> {
         for (std::uint64_t i = 0;; ++i) {
-            auto work = operation::write(kept, to, i << 16, pattern(1 << 16));
+            auto work = operation::write(kept, to, i << 16, {pattern(1 << 16)});
             work = co_await on.run(std::move(work));
-            auto sync = operation::sync(kept, to);
+            auto sync = operation::sync(kept, to, {});
             sync = co_await on.run(std::move(sync));
         }
     };
@@ -126,7 +126,8 @@ TEST_CASE("ring: a context destroyed under disk writes waits for the kernel to e
 }
 
 awaitable<void> write_number(ring& on, int descriptor, std::uint64_t number, int& good) {
-    auto work = operation::write(nullptr, descriptor, number * 100, pattern(100, unsigned(number)));
+    auto work =
+        operation::write(nullptr, descriptor, number * 100, {pattern(100, unsigned(number))});
     work = co_await on.run(std::move(work));
     auto read = operation::read(nullptr, descriptor, number * 100, 100);
     read = co_await on.run(std::move(read));
@@ -187,7 +188,7 @@ TEST_CASE("ring: a cancelled caller waits for its operation and gets its bytes")
 }
 
 awaitable<bool> comes_home(ring& on, int descriptor, std::thread::id home) {
-    auto work = operation::write(nullptr, descriptor, 0, pattern(100));
+    auto work = operation::write(nullptr, descriptor, 0, {pattern(100)});
     work = co_await on.run(std::move(work));
     co_return work.status() && std::this_thread::get_id() == home;
 }
@@ -243,7 +244,7 @@ TEST_CASE("ring: idle, it does not keep its context running") {
 }
 
 awaitable<error_code> sync_nothing(ring& on) {
-    auto work = operation::sync(nullptr, -1);
+    auto work = operation::sync(nullptr, -1, {});
     work = co_await on.run(std::move(work));
     co_return work.status().error();
 }

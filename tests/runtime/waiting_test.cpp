@@ -485,6 +485,7 @@ TEST_CASE("runtime: loops take turns, and each is one thread") {
     options.threads = 3;
     runtime on(options);
     CHECK(on.size() == 3);
+    for (std::size_t i = 0; i < 3; ++i) CHECK(&on.engine() != &on.at(i));
     const auto here = [](loop_thread& loop) -> awaitable<bool> {
         co_await turns(3);
         co_return loop.running_here();

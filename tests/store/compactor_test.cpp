@@ -76,12 +76,13 @@ private:
     public:
         watched_file(std::shared_ptr<file> real, watched_files& owner, std::string name)
             : forwarding_file(std::move(real)), owner_(owner), name_(std::move(name)) {}
-        awaitable<result<void>> write_at(std::uint64_t offset, buffer bytes) override {
+        awaitable<result<void>> write_at(std::uint64_t offset,
+                                         std::vector<buffer> pieces) override {
             owner_.mark(name_);
-            return forwarding_file::write_at(offset, std::move(bytes));
+            return forwarding_file::write_at(offset, std::move(pieces));
         }
-        awaitable<result<void>> sync() override {
-            auto synced = co_await forwarding_file::sync();
+        awaitable<result<void>> sync(byte_range written) override {
+            auto synced = co_await forwarding_file::sync(written);
             owner_.unmark(name_);
             co_return synced;
         }

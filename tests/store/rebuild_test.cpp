@@ -93,7 +93,7 @@ private:
     class failing final : public forwarding_file {
     public:
         using forwarding_file::forwarding_file;
-        awaitable<result<void>> sync() override { co_return system_error_from(EIO); }
+        awaitable<result<void>> sync(byte_range) override { co_return system_error_from(EIO); }
     };
     const std::unique_ptr<file_system> real_;
 };

@@ -24,7 +24,7 @@ private:
     class unsynced_file final : public forwarding_file {
     public:
         using forwarding_file::forwarding_file;
-        awaitable<result<void>> sync() override { co_return result<void>(); }
+        awaitable<result<void>> sync(byte_range) override { co_return result<void>(); }
     };
 };
 

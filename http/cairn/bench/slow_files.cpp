@@ -26,8 +26,8 @@ class slow_file final : public forwarding_file {
 public:
     using forwarding_file::forwarding_file;
 
-    awaitable<result<void>> sync() override {
-        const auto done = co_await forwarding_file::sync();
+    awaitable<result<void>> sync(byte_range written) override {
+        const auto done = co_await forwarding_file::sync(written);
         if (done) co_await flushed();
         co_return done;
     }
