@@ -18,6 +18,7 @@ namespace {
 constexpr int passive_pages = 2000;  // 16 MiB: the copy is short and the disk is not idle meanwhile
 constexpr int restart_pages = 5000;  // 40 MiB
 constexpr int unsynced_pages_max = 500;  // 4 MiB
+constexpr int write_back_pages = 50;
 
 constexpr group_commit_limits writer_limits{
     .queue_entries = 4096, .batch_entries = 1024, .batch_bytes = 4 << 20};
@@ -59,6 +60,7 @@ result<std::unique_ptr<writer>> writer::open(const std::filesystem::path& path,
     std::unique_ptr<writer> made(
         new writer(std::move(kept), std::move(*connection), readers, stop));
     if (auto ok = made->start(boot_known); !ok) return ok.error();
+    made->log_write_back_ = write_back(path.string() + "-wal");
     return made;
 }
 
@@ -149,7 +151,7 @@ outcome writer::try_batch(std::span<queue::entry> batch) {
     if (!prepared) return undo(batch, prepared.error());
     const auto committed = transaction_->commit();
     if (!committed) return after_failed_commit(batch, committed.error());
-    if (needs_sync) synced_pages_ = connection_.wal_pages();
+    note_commit(needs_sync);
     for (auto& each : batch) {
         if (!each.reply) continue;
         log_.note(each.request);
@@ -166,6 +168,15 @@ bool writer::wants_sync(std::span<const queue::entry> batch) {
     const auto in_log = [this](const queue::entry& each) { return log_.hold(each.request); };
     return pages - synced_pages_ >= unsynced_pages_max ||
            !std::all_of(batch.begin(), batch.end(), in_log);
+}
+
+void writer::note_commit(bool synced) {
+    const int pages = connection_.wal_pages();
+    if (synced) synced_pages_ = begun_pages_ = pages;
+    begun_pages_ = std::min(begun_pages_, pages);
+    if (pages - begun_pages_ < write_back_pages) return;
+    log_write_back_.begin();
+    begun_pages_ = pages;
 }
 
 result<void> writer::apply_batch(std::span<queue::entry> batch) {

@@ -14,6 +14,7 @@
 #include "engines/sqlite/page_copy.hpp"
 #include "engines/sqlite/reserve.hpp"
 #include "engines/sqlite/transaction.hpp"
+#include "engines/sqlite/write_back.hpp"
 #include "runtime/group_commit.hpp"
 #include "runtime/runtime.hpp"
 
@@ -59,6 +60,7 @@ private:
     outcome commit_batch(std::span<queue::entry> batch);
     outcome try_batch(std::span<queue::entry> batch);
     bool wants_sync(std::span<const queue::entry> batch);
+    void note_commit(bool synced);
     result<void> apply_batch(std::span<queue::entry> batch);
     outcome undo(std::span<queue::entry> batch, const error_code& why);
     outcome after_failed_commit(std::span<queue::entry> batch, const error_code& why);
@@ -79,7 +81,9 @@ private:
     log_commits log_;
     std::optional<page_copy> copy_;  // used on thread_
     int checkpoint_at_pages_;
+    write_back log_write_back_;
     int synced_pages_ = 0;  // of the write-ahead log, as far as we know
+    int begun_pages_ = 0;   // of them the write-back has begun
     loop_thread thread_{"cairn-writer"};
     queue queue_;
 };
