@@ -104,7 +104,10 @@ private:
             auto added = co_await writer.add(std::move(*window));
             if (!added) co_return added.error();
         }
-        co_return co_await writer.finish(body, boot_);
+        record_end end = writer.finish(body, boot_);
+        auto written = co_await writer.in()->write_at(end.offset, std::move(end.bytes));
+        if (!written) co_return written.error();
+        co_return end.stored;
     }
 
     file_system& files_;

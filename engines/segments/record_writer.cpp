@@ -4,22 +4,9 @@
 
 #include <algorithm>
 #include <boost/system/errc.hpp>
-#include <cstring>
 #include <utility>
 
 namespace cairn {
-namespace {
-
-buffer joined(const buffer& first, const buffer& second) {
-    if (first.empty()) return second;
-    buffer both = buffer::allocate(first.size() + second.size());
-    std::memcpy(both.mutable_data(), first.data(), first.size());
-    std::memcpy(both.mutable_data() + first.size(), second.data(), second.size());
-    return both;
-}
-
-}  // namespace
-
 awaitable<result<void>> record_writer::add(buffer window) {
     const buffer ready = std::exchange(held_, std::move(window));
     if (ready.empty()) co_return result<void>();
@@ -47,15 +34,16 @@ awaitable<result<void>> record_writer::move_to(std::shared_ptr<file> in,
     co_return result<void>();
 }
 
-awaitable<result<extent>> record_writer::finish(const intake& body, std::uint64_t mark) {
+record_end record_writer::finish(const intake& body, std::uint64_t mark) {
     const std::uint64_t length_bytes = segment_record::length_bytes(body.size_bytes());
     const locator at{segment_, offset_, length_bytes};
-    const extent stored{at, body.size_bytes(), body.sums().digest()};
-    const segment_record::footer about{mark, body.id(), stored};
-    const buffer rest = joined(held_, segment_record::encode_tail(about, body.sums()));
-    auto written = co_await in_->write_at(offset_ + written_bytes_, rest);
-    if (!written) co_return written.error();
-    co_return stored;
+    record_end end;
+    end.stored = {at, body.size_bytes(), body.sums().digest()};
+    end.offset = offset_ + written_bytes_;
+    if (!held_.empty()) end.bytes.push_back(std::move(held_));
+    const segment_record::footer about{mark, body.id(), end.stored};
+    end.bytes.push_back(segment_record::encode_tail(about, body.sums()));
+    return end;
 }
 
 }  // namespace cairn

@@ -1,8 +1,9 @@
 // Writes one record where it has its place, window by window as the body arrives.
 //
 // The last window is held back until the next one comes, so that it goes out in one write with the
-// trailer: a body of one window, the common one, is one write. One coroutine at a time. Every write
-// is awaited, so when a call returns or throws nothing of this record is in the kernel's hands.
+// trailer, and maybe with other records: that write is the caller's. One coroutine at a time. Every
+// write is awaited, so when a call returns or throws nothing of this record is in the kernel's
+// hands.
 #pragma once
 
 #include "engines/intake.hpp"
@@ -11,8 +12,16 @@
 
 #include <cstdint>
 #include <memory>
+#include <vector>
 
 namespace cairn {
+
+// A record whose body is known to its end, and what of it is still to be written.
+struct record_end {
+    extent stored;
+    std::uint64_t offset = 0;  // of the first of these bytes, which are the rest
+    std::vector<buffer> bytes;
+};
 
 class record_writer {
 public:
@@ -28,8 +37,8 @@ public:
                                     std::uint64_t segment,
                                     std::uint64_t offset);
 
-    // Writes what is left and the trailer. The body is at its end. Not synced.
-    awaitable<result<extent>> finish(const intake& body, std::uint64_t mark);
+    // The body is at its end.
+    record_end finish(const intake& body, std::uint64_t mark);
 
 private:
     std::shared_ptr<file> in_;

@@ -74,12 +74,9 @@ segments::segments(executor home,
       stop_(stop),
       options_(options),
       maker_(home, files, std::move(folder), ledger, stop),
-      shared_(maker_, options.segment_bytes, intake_for::put),
-      moved_(maker_, options.segment_bytes, intake_for::move),
-      syncs_("segments data",
-             home,
-             stop,
-             [this](std::span<sync_queue::entry> batch) { return sync_step(batch); }),
+      log_(home, stop),
+      shared_(maker_, log_, options.segment_bytes, intake_for::put),
+      moved_(maker_, log_, options.segment_bytes, intake_for::move),
       reading_files_(options.open_files_max),
       checks_(options.checks_bytes_max) {}
 
@@ -93,7 +90,7 @@ awaitable<result<std::unique_ptr<segments>>> segments::open(runtime& threads,
     if (!folder_made) co_return folder_made.error();
     auto folder_kept = co_await files.sync_directory(folder.parent_path());
     if (!folder_kept) co_return folder_kept.error();
-    const executor home = threads.next().get_executor();
+    const executor home = threads.engine().get_executor();
     std::unique_ptr<segments> made(
         new segments(home, files, std::move(folder), ledger, stop, options));
     auto recovered = co_await made->recover();
@@ -205,12 +202,16 @@ awaitable<segments::draft_result> segments::write_shared(intake& body,
         { const auto given_up = std::move(place); }
         co_return co_await continue_alone(body, std::move(writer), std::move(own));
     }
-    auto stored = co_await writer.finish(body, maker_.boot() ^ place.replay_key());
-    if (!stored) co_return stored.error();
-    auto synced = co_await syncs_.submit(place.in());
+    record_end end = writer.finish(body, maker_.boot() ^ place.replay_key());
+    log_write last;
+    last.in = place.in();
+    last.offset = end.offset;
+    last.bytes = std::move(end.bytes);
+    last.record = {place.offset(), end.stored.at.length_bytes};
+    auto synced = co_await log_.write(std::move(last));
     if (!synced) co_return synced.error();
     place.keep();
-    co_return std::make_unique<shared_draft>(*stored, std::move(place), *this);
+    co_return std::make_unique<shared_draft>(end.stored, std::move(place), *this);
 }
 
 awaitable<segments::draft_result> segments::write_alone(intake& body) {
@@ -233,11 +234,12 @@ awaitable<segments::draft_result> segments::continue_alone(intake& body,
         auto added = co_await writer.add(std::move(*window));
         if (!added) co_return added.error();
     }
-    auto stored = co_await writer.finish(body, maker_.boot());
-    if (!stored) co_return stored.error();
+    record_end end = writer.finish(body, maker_.boot());
+    auto written = co_await writer.in()->write_at(end.offset, std::move(end.bytes));
+    if (!written) co_return written.error();
     auto synced = co_await maker_.sync(place.segment(), writer.in());
     if (!synced) co_return error_code(errc::outcome_unknown);
-    co_return std::make_unique<own_draft>(*stored, std::move(place));
+    co_return std::make_unique<own_draft>(end.stored, std::move(place));
 }
 
 // Without its footer it is no record, and is not put again after a crash. Not when the store is
@@ -245,12 +247,12 @@ awaitable<segments::draft_result> segments::continue_alone(intake& body,
 awaitable<result<void>> segments::unmake(file_ptr in, locator at) {
     constexpr std::uint64_t size_bytes = segment_record::block_bytes;
     if (auto running = stop_.check(); !running) co_return running.error();
-    const buffer nothing = buffer::copy_of(as_bytes(std::string(size_bytes, '\0')));
-    auto written = co_await in->write_at(at.offset + at.length_bytes - size_bytes, nothing);
-    if (!written) co_return written.error();
-    auto synced = co_await syncs_.submit(std::move(in));
-    if (!synced) co_return synced.error();
-    co_return result<void>();
+    log_write footer;
+    footer.in = std::move(in);
+    footer.offset = at.offset + at.length_bytes - size_bytes;
+    footer.bytes.push_back(buffer::copy_of(as_bytes(std::string(size_bytes, '\0'))));
+    footer.record = {footer.offset, size_bytes};
+    co_return co_await log_.write(std::move(footer));
 }
 
 // The place is held meanwhile, so the segment is not sealed, and let go before the job ends, so
@@ -263,23 +265,6 @@ awaitable<void> segments::withdraw_later(std::shared_ptr<shared_space::reservati
                  unmade.error().message());
     }
     const shared_space::reservation left = std::move(*place);
-}
-
-awaitable<outcome> segments::sync_step(std::span<sync_queue::entry> batch) {
-    std::vector<file_ptr> files;
-    for (const auto& each : batch) {
-        if (files.empty() || files.back() != each.request) files.push_back(each.request);
-    }
-    std::sort(files.begin(), files.end());
-    files.erase(std::unique(files.begin(), files.end()), files.end());
-    for (const file_ptr& each : files) {
-        auto synced = co_await each->sync();
-        if (synced) continue;
-        stop_.trip(synced.error(), "sync of the open segment");
-        co_return outcome::unknown;
-    }
-    for (auto& each : batch) each.reply = std::monostate();
-    co_return outcome::committed;
 }
 
 awaitable<result<std::unique_ptr<source>>> segments::read(extent stored, byte_range range) {
@@ -334,7 +319,7 @@ awaitable<void> segments::close() {
     co_await shared_.close();
     co_await moved_.close();
     co_await maker_.close();
-    co_await syncs_.close();
+    co_await log_.close();
 }
 
 }  // namespace cairn

@@ -1,9 +1,10 @@
 // Keeps byte strings in append-only files, `segments/<boot>-<n>`; safe for any number of callers.
 //
 // A byte string of known length up to shared_record_bytes_max is a record in the open segment: its
-// space is reserved, its windows are written there as they arrive, and one fdatasync pays for all
-// records that are complete. A larger one, one of unknown length, and one that takes longer than
-// reservation_time is a segment of its own, with one record and a sync of its own.
+// space is reserved, its windows are written there as they arrive, and the ends of all records that
+// are complete by then are written together and paid for by one fdatasync. A larger one, one of
+// unknown length, and one that takes longer than reservation_time is a segment of its own, with one
+// record and a sync of its own.
 //
 // Nothing is visible through this class: the catalog row is the only publication (SAFETY.md R1).
 // The catalog also is the ledger of segments: a segment's row commits before its file is made, so
@@ -15,13 +16,13 @@
 #include "engines/bulk.hpp"
 #include "engines/catalog.hpp"
 #include "engines/lru.hpp"
+#include "engines/segments/log_writer.hpp"
 #include "engines/segments/record_checks.hpp"
 #include "engines/segments/record_writer.hpp"
 #include "engines/segments/segment_maker.hpp"
 #include "engines/segments/shared_space.hpp"
 #include "io/file.hpp"
 #include "runtime/fail_stop.hpp"
-#include "runtime/group_commit.hpp"
 #include "runtime/runtime.hpp"
 
 #include <chrono>
@@ -50,7 +51,7 @@ public:
                                                              fail_stop& stop,
                                                              segments_options options = {});
 
-    group_commit_counts sync_counts() const noexcept { return syncs_.counts(); }
+    group_commit_counts sync_counts() const noexcept { return log_.counts(); }
 
     std::string name() const override { return "segments on " + files_.name(); }
     awaitable<result<std::unique_ptr<draft>>> write(intake& body) override;
@@ -63,7 +64,6 @@ public:
 
 private:
     using file_ptr = std::shared_ptr<file>;
-    using sync_queue = group_commit<file_ptr, std::monostate>;
     class shared_draft;
     class own_draft;
 
@@ -86,7 +86,6 @@ private:
                                            unfinished_segment place);
     awaitable<result<void>> unmake(file_ptr in, locator at);
     awaitable<void> withdraw_later(std::shared_ptr<shared_space::reservation> place, locator at);
-    awaitable<outcome> sync_step(std::span<sync_queue::entry> batch);
 
     awaitable<result<file_ptr>> reading_file(std::uint64_t segment);
     awaitable<result<std::shared_ptr<record_checks>>> checks_of(file_ptr from, extent stored);
@@ -98,11 +97,11 @@ private:
     fail_stop& stop_;
     const segments_options options_;
     segment_maker maker_;
+    log_writer log_;
     shared_space shared_;
     // Apart from fresh records: these are not replayed, since what is removed while its copy is
     // written must not come back, and what has lasted until now dies at another time.
     shared_space moved_;
-    sync_queue syncs_;
     lru<std::uint64_t, file_ptr> reading_files_;
     struct locator_hash {
         std::size_t operator()(const locator& at) const noexcept {

@@ -24,8 +24,15 @@ buffer zeros(std::size_t size_bytes) {
 
 }  // namespace
 
-shared_space::shared_space(segment_maker& maker, std::uint64_t segment_bytes, intake_for what)
-    : maker_(maker), segment_bytes_(segment_bytes), what_(what), budget_(segment_bytes) {}
+shared_space::shared_space(segment_maker& maker,
+                           log_writer& log,
+                           std::uint64_t segment_bytes,
+                           intake_for what)
+    : maker_(maker),
+      log_(log),
+      segment_bytes_(segment_bytes),
+      what_(what),
+      budget_(segment_bytes) {}
 
 shared_space::~shared_space() { CAIRN_CHECK(!open_ || open_->busy_count == 0); }
 
@@ -54,9 +61,9 @@ std::optional<shared_space::reservation> shared_space::take(semaphore::permit& b
     return reservation(*this, open_, *offset, length_bytes, std::move(budget));
 }
 
-// Under mutex_. With more on its way than this the disk is busy with bytes.
+// Under mutex_. With more on its way than this it is bytes that callers wait for.
 void shared_space::write_ahead(const state_ptr& in) {
-    constexpr std::uint64_t unsynced_bytes_max = 1 << 20;
+    constexpr std::uint64_t unsynced_bytes_max = 128 << 10;
     if (budget_.total() - budget_.available() > unsynced_bytes_max) return;
     const auto where = in->ahead.next(in->cursor_bytes, in->capacity_bytes);
     if (!where) return;
@@ -64,10 +71,16 @@ void shared_space::write_ahead(const state_ptr& in) {
     maker_.run([this, in, where = *where] { return write_zeros(in, where); });
 }
 
-// Through the page cache, small and without a sync: what goes past it holds the file's lock until
-// the disk has it, and the puts with it. Only speed, so an error is none.
+// As a record, with a sync: then its blocks count as written before records come there, and it is
+// this sync that waits for the file system's journal. Puts wait for the piece as for a batch of
+// theirs, so it is small.
 awaitable<void> shared_space::write_zeros(state_ptr in, written_ahead::piece where) {
-    const auto written = co_await in->in->write_at(where.offset, zeros(where.size_bytes));
+    log_write piece;
+    piece.in = in->in;
+    piece.offset = where.offset;
+    piece.bytes.push_back(zeros(where.size_bytes));
+    piece.record = {where.offset, where.size_bytes};
+    const auto written = co_await log_.write(std::move(piece));
     {
         std::lock_guard lock(mutex_);
         in->ahead.done(written.has_value());

@@ -7,6 +7,7 @@
 // executor. Reservations are gone before close().
 #pragma once
 
+#include "engines/segments/log_writer.hpp"
 #include "engines/segments/segment_maker.hpp"
 #include "engines/segments/written_ahead.hpp"
 #include "runtime/semaphore.hpp"
@@ -25,7 +26,10 @@ public:
 
     // `maker` outlives it. Each segment takes segment_bytes, or what a small disk can spare. Those
     // of puts are replayed (engines/log_commits.hpp).
-    shared_space(segment_maker& maker, std::uint64_t segment_bytes, intake_for what);
+    shared_space(segment_maker& maker,
+                 log_writer& log,
+                 std::uint64_t segment_bytes,
+                 intake_for what);
     ~shared_space();
 
     // Nothing when the budget of live reservations, one segment, is used up: the record then gets a
@@ -50,6 +54,7 @@ private:
     awaitable<void> give_back(state_ptr in, std::uint64_t offset, std::uint64_t length);
 
     segment_maker& maker_;
+    log_writer& log_;
     const std::uint64_t segment_bytes_;
     const intake_for what_;
     semaphore budget_;

@@ -2,8 +2,8 @@
 //
 // A preallocated block that was never written costs its first sync a commit of the file system's
 // journal, a second flush: 64 KiB one at a time took 600 us into such blocks and 290 us into
-// written ones. So some are always written a little ahead, in the background, while it is syncs and
-// not bytes that callers wait for: writing everything twice would cost more than it gains.
+// written ones. So some are always written a little ahead while it is syncs and not bytes that
+// callers wait for: writing everything twice would cost more than it gains.
 //
 // Only arithmetic, under its owner's lock. Offsets are multiples of a block.
 #pragma once

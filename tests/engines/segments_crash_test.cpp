@@ -45,7 +45,9 @@ awaitable<void> put_until_stopped(segments& bulk,
     std::mt19937_64 random(seed);
     for (int i = 0; i < 40; ++i) {
         const std::uint64_t body_seed = random();
-        const std::size_t size_bytes = random() % 20 == 0 ? 200'000 : random() % 40'000 + 1;
+        // One window, several, or a segment of its own.
+        const std::size_t size_bytes =
+            random() % 20 == 0 ? 200'000 : random() % (random() % 4 == 0 ? 120'000 : 40'000) + 1;
         const buffer body = test::random_body(size_bytes, body_seed);
         piecewise_source from(body);
         intake in(from, std::nullopt, UINT64_MAX);
