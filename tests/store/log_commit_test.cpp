@@ -331,7 +331,7 @@ TEST_CASE("log commit: no power cut loses what was acknowledged, or brings back 
             for (caller& each : callers) check(test, each);
         }
     }
-    CHECK(lost_commits > 30);  // or nothing was tried
+    CHECK(lost_commits > 10);  // or nothing was tried
     set_log_level(log_level::info);
 }
 
