@@ -16,7 +16,8 @@ namespace {
 
 // In pages of 8 KiB. A batch adds at most about 16 MiB, so the log stays under 64 MiB.
 constexpr int passive_pages = 2000;  // 16 MiB: the copy is short and the disk is not idle meanwhile
-constexpr int restart_pages = 5000;  // 40 MiB
+constexpr int retry_pages = 250;  // what stood in its way is gone by then; little is left to copy
+constexpr int restart_pages = 5000;      // 40 MiB
 constexpr int unsynced_pages_max = 500;  // 4 MiB
 constexpr int write_back_pages = 50;
 
@@ -227,7 +228,8 @@ result<void> writer::checkpoint(checkpoint_kind kind) {
     if (!progress) return progress.error();
     const bool complete = progress->copied_pages >= progress->wal_pages;
     // A complete log starts anew at the next commit, unless a reader stands in it: then it goes on.
-    checkpoint_at_pages_ = complete ? passive_pages : connection_.wal_pages() + passive_pages;
+    // Tried again soon: the longer the log, the longer everybody waits for its copying.
+    checkpoint_at_pages_ = complete ? passive_pages : connection_.wal_pages() + retry_pages;
     return {};
 }
 
