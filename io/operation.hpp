@@ -54,9 +54,8 @@ public:
     byte_range range() const noexcept { return {offset_, sync_bytes_}; }
 
     // `answer` is what the call returned: a count of bytes, maybe of several pieces, or a negative
-    // errno. EINTR and EAGAIN
-    // of a read or write mean the same call again, a bounded number of times in a row. A sync has
-    // one call: whatever it answers is final (SAFETY.md R6).
+    // errno. EINTR and EAGAIN of a read or write mean the same call again, a bounded number of
+    // times in a row. A sync has one call: whatever it answers is final (SAFETY.md R6).
     void advance(int answer);
 
     // What was read, shorter than asked where the file ended; or the error. Once, when finished.

@@ -49,7 +49,8 @@ awaitable<result<void>> write_all(std::vector<run> runs) {
     result<void> all;
     const std::function<awaitable<void>(std::size_t)> write_one =
         [&](std::size_t i) -> awaitable<void> {
-        auto written = co_await runs[i].in->write_at(runs[i].begin, std::move(runs[i].bytes));
+        run& one = runs[i];
+        auto written = co_await one.in->write_at(one.begin, std::move(one.bytes));
         if (!written) all = written.error();
     };
     if (runs.size() == 1)
