@@ -172,6 +172,44 @@ TEST_CASE("sqlite: the log stays under 64 MiB though readers never pause") {
     CHECK(engine.wal_bytes() == 0);
 }
 
+// A program that opened the catalog beside us, a shell or a backup, and reads as of now.
+class reader_from_outside {
+public:
+    explicit reader_from_outside(const std::filesystem::path& catalog) {
+        REQUIRE(sqlite3_open(catalog.c_str(), &handle_) == SQLITE_OK);
+        const char* begin = "BEGIN; SELECT count(*) FROM sqlite_schema";
+        REQUIRE(sqlite3_exec(handle_, begin, nullptr, nullptr, nullptr) == SQLITE_OK);
+    }
+    ~reader_from_outside() { sqlite3_close(handle_); }
+    reader_from_outside(const reader_from_outside&) = delete;
+    reader_from_outside& operator=(const reader_from_outside&) = delete;
+
+private:
+    sqlite3* handle_ = nullptr;
+};
+
+// 100 values of 4,000 bytes: more than 50 pages.
+void put_a_hundred(fixture& engine, std::uint64_t& seed) {
+    std::vector<put_blob> puts;
+    for (int i = 0; i < 100; ++i) puts.push_back(inline_put(seed++, 4000));
+    engine.run(put_at_once(*engine.rows, std::move(puts)));
+}
+
+TEST_CASE("sqlite: once a reader is out of its way, the log begins anew within a few MiB") {
+    constexpr std::uintmax_t checkpoint_at = 16 << 20;
+    constexpr std::uintmax_t few = 4 << 20;
+    fixture engine;
+    std::uint64_t seed = 0;
+    {
+        const reader_from_outside reader(engine.folder / "catalog.db");
+        while (engine.wal_bytes() < checkpoint_at + few) put_a_hundred(engine, seed);
+    }
+    // Twice as much as the log may grow by; a log that has begun anew keeps the length of its file.
+    const std::uint64_t end = seed + 2 * few / 4000;
+    while (seed < end) put_a_hundred(engine, seed);
+    CHECK(engine.wal_bytes() < checkpoint_at + 2 * few);
+}
+
 TEST_CASE("sqlite: a full disk fails the puts that need it, nothing else, and is no stop (R6.2)") {
     test::faulty_vfs disk;
     fixture engine;
