@@ -115,7 +115,10 @@ awaitable<result<backup>> backups::make_alone() {
     const auto size_bytes = co_await (*in)->size();
     if (!size_bytes) co_return size_bytes.error();
     auto cleaned = co_await remove_old();
-    if (!cleaned) co_return cleaned.error();
+    if (!cleaned) {
+        log_warn("backup", "old backups stay in {}: {}", folder.string(),
+                 cleaned.error().message());
+    }
     co_return backup{name, *size_bytes};
 }
 

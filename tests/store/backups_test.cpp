@@ -149,6 +149,17 @@ TEST_CASE("backup: one that would fill the disk is refused, and nothing is left 
     CHECK(test.names().empty());
 }
 
+TEST_CASE("backup: one is made also when an old one cannot be removed") {
+    fixture test;
+    for (const char* old : {"catalog-20200101T000000Z.db", "catalog-20200102T000000Z.db"}) {
+        fs::create_directories(test.data / "backups" / old / "not to be unlinked");
+    }
+    test.put(1);
+    const auto made = test.run(test.blobs->back_up());
+    REQUIRE(made.has_value());
+    CHECK(rows_in(test.data / "backups" / made->name) == 1);
+}
+
 TEST_CASE("backup: names are times, and other files are not backups") {
     CHECK(backup_time("catalog-20261130T225012Z.db") ==
           std::chrono::sys_days(std::chrono::year(2026) / 11 / 30) + std::chrono::hours(22) +
