@@ -9,6 +9,7 @@
 #include "runtime/side_by_side.hpp"
 #include "store/backups.hpp"
 #include "store/folder.hpp"
+#include "store/salvage.hpp"
 
 #include <algorithm>
 #include <fmt/chrono.h>
@@ -69,6 +70,7 @@ public:
               rebuild_watcher& watcher)
         : threads_(threads),
           files_(files),
+          salvaged_(files),
           home_(home),
           options_(std::move(options)),
           watcher_(watcher),
@@ -97,6 +99,7 @@ private:
 
     runtime& threads_;
     file_system& files_;
+    salvage salvaged_;
     folder& home_;
     const rebuild_options options_;
     rebuild_watcher& watcher_;
@@ -234,8 +237,8 @@ awaitable<result<void>> rebuilder::judge_rows() {
 awaitable<result<void>> rebuilder::judge_records() {
     locator after;
     while (true) {
-        auto page =
-            co_await scan_segments(files_, home_.segments_path(), after, UINT64_MAX, page_records);
+        auto page = co_await scan_segments(salvaged_, home_.segments_path(), after, UINT64_MAX,
+                                           page_records);
         if (!page) co_return page.error();
         for (const found_record& each : *page) {
             auto judged = co_await judge_record(each);
@@ -246,6 +249,7 @@ awaitable<result<void>> rebuilder::judge_records() {
         if (!committed) co_return committed.error();
         if (page->size() < page_records) break;
     }
+    report_.unreadable_bytes = salvaged_.unreadable_bytes();
     co_return result<void>();
 }
 
@@ -280,13 +284,13 @@ awaitable<result<bool>> rebuilder::is_wanted(const found_record& record) {
     co_return !*standing || (*standing)->quarantined;
 }
 
-// Whether the bytes hash to the id. Those that cannot be read are as good as bad ones.
+// Whether the bytes hash to the id.
 awaitable<bool> rebuilder::is_good(const found_record& record) {
     const fs::path path = home_.segments_path() / segment_name(record.stored.at.container);
-    auto in = co_await files_.open(path, open_mode::read);
+    auto in = co_await salvaged_.open(path, open_mode::read);
     if (!in) co_return false;
     const auto whole = co_await is_whole(std::move(*in), record);
-    co_return whole&&* whole;
+    co_return whole.has_value() && *whole;
 }
 
 awaitable<result<void>> rebuilder::commit_later(change what) {

@@ -7,6 +7,9 @@
 // after the backup, for their bytes were in the catalog. What may come back although it was
 // removed: blobs removed after the backup, and without a backup any whose segment is still there.
 //
+// Where the disk cannot read a segment, what lies there is lost and the rest is not; the records
+// around it are found all the same.
+//
 // The new catalog is built beside the old one and takes its place at the end; the old one is kept
 // in DIR/before-rebuild-<time>. Ended in the middle, a rebuild is simply run again.
 #pragma once
@@ -56,8 +59,9 @@ struct rebuild_report {
     blob_count kept;
     blob_count recovered;
     blob_count lost;
-    std::uint64_t bad_records = 0;      // whose bytes do not hash to their id
-    std::filesystem::path old_catalog;  // where it is kept; empty: there was none
+    std::uint64_t bad_records = 0;       // whose bytes do not hash to their id
+    std::uint64_t unreadable_bytes = 0;  // of segments: the disk cannot read them
+    std::filesystem::path old_catalog;   // where it is kept; empty: there was none
 };
 
 // Errors: those of folder::open(); errc::incompatible when `from` is no catalog; those of files and

@@ -48,6 +48,7 @@ void print_json(const rebuild_report& of) {
     all["recovered"] = of.recovered.blobs;
     all["lost"] = of.lost.blobs;
     all["bad_records"] = of.bad_records;
+    all["unreadable_bytes"] = of.unreadable_bytes;
     all["old_catalog"] = of.old_catalog.string();
     std::printf("%s\n", boost::json::serialize(all).c_str());
 }
@@ -60,8 +61,12 @@ void print_text(const rebuild_report& of) {
     std::printf("recovered    %s, found in segments\n", text_of(of.recovered).c_str());
     std::printf("gone         %s, whose segments are not there any more\n",
                 text_of(of.lost).c_str());
-    std::printf("unreadable   %zu records, whose bytes do not hash to their ids\n",
+    std::printf("bad          %zu records, whose bytes do not hash to their ids\n",
                 static_cast<std::size_t>(of.bad_records));
+    if (of.unreadable_bytes > 0) {
+        std::printf("unreadable   %s of segments, which the disk cannot read\n",
+                    format_size(of.unreadable_bytes).c_str());
+    }
     if (!of.old_catalog.empty()) std::printf("old catalog  %s\n", of.old_catalog.c_str());
     const std::string since = of.taken_at_us ? " after " + time_of(*of.taken_at_us) : "";
     std::printf(

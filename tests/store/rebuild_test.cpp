@@ -98,6 +98,41 @@ private:
     const std::unique_ptr<file_system> real_;
 };
 
+// A disk that cannot read one block of its segments.
+class bad_block final : public forwarding_file_system {
+public:
+    bad_block(std::unique_ptr<file_system> real, std::uint64_t offset)
+        : forwarding_file_system(*real), real_(std::move(real)), offset_(offset) {}
+
+    awaitable<result<std::shared_ptr<file>>> open(fs::path path, open_mode mode) override {
+        const bool is_segment = path.parent_path().filename() == "segments";
+        auto opened = co_await forwarding_file_system::open(std::move(path), mode);
+        if (!opened || !is_segment) co_return opened;
+        co_return std::make_shared<failing>(std::move(*opened), offset_);
+    }
+
+private:
+    class failing final : public forwarding_file {
+    public:
+        failing(std::shared_ptr<file> real, std::uint64_t offset)
+            : forwarding_file(std::move(real)), offset_(offset) {}
+        awaitable<result<buffer>> read_at(std::uint64_t offset, std::size_t size_bytes) override {
+            const bool meets = offset < offset_ + 4096 && offset_ < offset + size_bytes;
+            if (meets) co_return system_error_from(EIO);
+            co_return co_await forwarding_file::read_at(offset, size_bytes);
+        }
+        std::optional<buffer> try_read_at(std::uint64_t, std::size_t) override {
+            return std::nullopt;
+        }
+
+    private:
+        const std::uint64_t offset_;
+    };
+
+    const std::unique_ptr<file_system> real_;
+    const std::uint64_t offset_;
+};
+
 }  // namespace
 
 TEST_CASE(
@@ -290,6 +325,31 @@ TEST_CASE("rebuild: bytes that it makes blobs of are synced before their rows ar
     CHECK_FALSE(test.run(cairn::rebuild(test.threads, options, nobody)).has_value());
     CHECK_FALSE(fs::exists(test.data / "catalog.db"));
     CHECK(test.rebuild()->recovered.blobs == 2);
+}
+
+TEST_CASE("rebuild: a block that the disk cannot read costs the blob that lies there, no other") {
+    fixture test;
+    test.with_store([&](store& blobs) {
+        test.put(blobs, test.large);
+        test.put(blobs, test.late_large);
+        test.put(blobs, test.small);
+    });
+    fs::remove(test.data / "catalog.db");
+    rebuild_options options;
+    options.data = test.data;
+    options.wrap_files = [](std::unique_ptr<file_system> real) {
+        return std::make_unique<bad_block>(std::move(real), 8 * 4096);
+    };
+    rebuild_watcher nobody;
+    const auto report = test.run(cairn::rebuild(test.threads, options, nobody));
+    REQUIRE(report.has_value());
+    CHECK(report->unreadable_bytes == 4096);
+    CHECK(report->bad_records == 1);
+    CHECK(report->recovered.blobs == 1);
+    test.with_store([&](store& blobs) {
+        CHECK_FALSE(test.has(blobs, test.large));
+        CHECK(test.has(blobs, test.late_large));
+    });
 }
 
 TEST_CASE("rebuild: a folder that a process has open is left alone") {
