@@ -75,7 +75,7 @@ awaitable<blob_id> embedded::put_fresh(buffer body) {
 
 std::vector<blob_id> embedded::fill(std::size_t size_bytes, std::size_t count) {
     std::vector<blob_id> ids;
-    const std::size_t writers = std::min<std::size_t>(count, 64);
+    const std::size_t writers = std::min<std::size_t>(count, 1024);  // share commits
     std::size_t share = count;
     drive(writers, run_time(0), spread::one_thread, [&](clock::time_point, latencies&) {
         const std::size_t own = std::min(share, (count + writers - 1) / writers);

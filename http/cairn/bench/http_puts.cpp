@@ -55,14 +55,30 @@ private:
     std::string durability_;
 };
 
-// Into memory, which is given back between the runs.
-class passing_puts final : public puts {
+// For each second of the server's processor time: its clients take as much of another core as it
+// takes of its own, so on two cores the clock would count them.
+class puts_by_processor : public puts {
 public:
-    passing_puts(std::string what, child_server server, put_load load)
-        : puts(std::move(what), std::move(server), load), there_(load.callers) {}
+    using puts::puts;
 
     sample run(run_time time) override {
-        const sample result = puts::run(std::min(time, longest));
+        const double cpu_before = server_.cpu_seconds();
+        const auto began = std::chrono::steady_clock::now();
+        sample result = puts::run(time);
+        const std::chrono::duration<double> took = std::chrono::steady_clock::now() - began;
+        result.value *= took.count() / (server_.cpu_seconds() - cpu_before);
+        return result;
+    }
+};
+
+// Into memory, which is given back between the runs.
+class passing_puts final : public puts_by_processor {
+public:
+    passing_puts(std::string what, child_server server, put_load load)
+        : puts_by_processor(std::move(what), std::move(server), load), there_(load.callers) {}
+
+    sample run(run_time time) override {
+        const sample result = puts_by_processor::run(std::min(time, longest));
         for (std::size_t i = 0; i < there_.size(); ++i) {
             for (const std::string& target : there_[i]) callers_[i]->remove(target);
             there_[i].clear();
@@ -90,7 +106,8 @@ std::unique_ptr<contender> http_puts(std::filesystem::path folder, put_load load
 
 std::unique_ptr<contender> one_core_puts(std::filesystem::path folder, put_load load) {
     const one_core here;
-    return std::make_unique<puts>("cairn serve on one core", child_server::cairn(folder, 1), load);
+    return std::make_unique<puts_by_processor>("cairn serve on one core",
+                                               child_server::cairn(folder, 1), load);
 }
 
 std::unique_ptr<contender> one_core_memory_puts(put_load load) {

@@ -35,7 +35,7 @@ comparison against_nginx(get_load load, double must, double aim) {
 comparison against_sha256(const char* where, double must, double aim) {
     comparison row;
     row.name = std::string("PUT 1 MiB on one core, ") + where + ", HTTP";
-    row.unit = "puts/s";
+    row.unit = "puts/s of processor";
     row.must = must;
     row.aim = aim;
     row.rival = [](auto) { return sha256_speed({MiB, 8}); };

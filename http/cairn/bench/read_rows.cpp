@@ -17,7 +17,7 @@ std::size_t blobs_of(std::size_t size_bytes, effort how) {
 comparison hit_row(std::size_t size_bytes, effort how, double must, double aim) {
     const replay_load load{size_bytes, blobs_of(size_bytes, how)};
     comparison row;
-    row.name = "hit " + size_text(size_bytes) + " by known id, before the body, embedded";
+    row.name = "hit " + size_text(size_bytes) + ", id known, before the body, embedded";
     row.unit = "hits/s";
     row.must = must;
     row.aim = aim;
