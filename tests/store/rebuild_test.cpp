@@ -335,21 +335,26 @@ TEST_CASE("rebuild: a block that the disk cannot read costs the blob that lies t
         test.put(blobs, test.small);
     });
     fs::remove(test.data / "catalog.db");
-    rebuild_options options;
-    options.data = test.data;
-    options.wrap_files = [](std::unique_ptr<file_system> real) {
+    const auto on_bad_disk = [](std::unique_ptr<file_system> real) {
         return std::make_unique<bad_block>(std::move(real), 8 * 4096);
     };
+    rebuild_options options;
+    options.data = test.data;
+    options.wrap_files = on_bad_disk;
     rebuild_watcher nobody;
     const auto report = test.run(cairn::rebuild(test.threads, options, nobody));
     REQUIRE(report.has_value());
     CHECK(report->unreadable_bytes == 4096);
     CHECK(report->bad_records == 1);
     CHECK(report->recovered.blobs == 1);
-    test.with_store([&](store& blobs) {
-        CHECK_FALSE(test.has(blobs, test.large));
-        CHECK(test.has(blobs, test.late_large));
-    });
+    store_options again;
+    again.data = test.data;
+    again.wrap_files = on_bad_disk;
+    const auto opened = test.run(open_store(test.threads, again));
+    REQUIRE(opened.has_value());
+    CHECK_FALSE(test.has(**opened, test.large));
+    CHECK(test.has(**opened, test.late_large));
+    test.run((*opened)->close());
 }
 
 TEST_CASE("rebuild: a folder that a process has open is left alone") {
