@@ -12,6 +12,7 @@
 #include "store/salvage.hpp"
 
 #include <algorithm>
+#include <cstdint>
 #include <fmt/chrono.h>
 #include <functional>
 #include <map>
@@ -25,7 +26,6 @@ namespace fs = std::filesystem;
 // Changes that share a commit.
 constexpr std::size_t changes_at_once = 256;
 constexpr std::size_t page_rows = 10'000;
-constexpr std::size_t page_records = 256;
 
 // A catalog's file, and what SQLite and the writer keep beside it.
 constexpr const char* catalog_name = "catalog.db";
@@ -87,9 +87,9 @@ private:
     awaitable<result<void>> sync_segment(std::uint64_t segment);
     awaitable<result<void>> judge_rows();
     awaitable<result<void>> judge_records();
-    awaitable<result<void>> judge_record(const found_record& record);
-    awaitable<result<bool>> is_wanted(const found_record& record);
-    awaitable<bool> is_good(const found_record& record);
+    awaitable<result<void>> judge_segment(std::uint64_t segment);
+    awaitable<result<bool>> judge_record(std::shared_ptr<file> in, found_record record);
+    bool is_waiting(const blob_id& id) const;
     awaitable<result<void>> commit_later(change what);
     awaitable<result<void>> commit_all();
     awaitable<result<void>> take_place();
@@ -234,63 +234,64 @@ awaitable<result<void>> rebuilder::judge_rows() {
     co_return co_await commit_all();
 }
 
+// A sealed segment holds nothing that is newer than the backup: what has no row there was removed.
 awaitable<result<void>> rebuilder::judge_records() {
-    locator after;
-    while (true) {
-        auto page = co_await scan_segments(salvaged_, home_.segments_path(), after, UINT64_MAX,
-                                           page_records);
-        if (!page) co_return page.error();
-        for (const found_record& each : *page) {
-            auto judged = co_await judge_record(each);
-            if (!judged) co_return judged.error();
-            after = each.stored.at;
-        }
-        auto committed = co_await commit_all();
-        if (!committed) co_return committed.error();
-        if (page->size() < page_records) break;
+    for (const auto& [segment, sealed] : segments_) {
+        if (sealed) continue;
+        auto judged = co_await judge_segment(segment);
+        if (!judged) co_return judged.error();
     }
     report_.unreadable_bytes = salvaged_.unreadable_bytes();
     co_return result<void>();
 }
 
-awaitable<result<void>> rebuilder::judge_record(const found_record& record) {
-    watcher_.scanned(record.stored.at.length_bytes);
-    const auto wanted = co_await is_wanted(record);
-    if (!wanted) co_return wanted.error();
-    if (!*wanted) co_return result<void>();
-    const bool good = co_await is_good(record);
-    if (!good) {
-        ++report_.bad_records;
-        co_return result<void>();
+// From its end, since a body may hold what looks like records: they lie in the record that ends
+// behind them, and are none where that one is.
+awaitable<result<void>> rebuilder::judge_segment(std::uint64_t segment) {
+    const fs::path path = home_.segments_path() / segment_name(segment);
+    const auto in = co_await salvaged_.open(path, open_mode::read);
+    if (!in) co_return said(in.error(), "open", path);
+    const auto found = co_await scan_segment(*in, segment, locator(), SIZE_MAX);
+    if (!found) co_return said(found.error(), "read", path);
+    std::uint64_t known_from = UINT64_MAX;
+    for (auto each = found->rbegin(); each != found->rend(); ++each) {
+        const locator& at = each->stored.at;
+        if (at.offset + at.length_bytes > known_from) continue;
+        watcher_.scanned(at.length_bytes);
+        const auto is_one = co_await judge_record(*in, *each);
+        if (!is_one) co_return is_one.error();
+        if (*is_one) known_from = at.offset;
     }
+    co_return co_await commit_all();
+}
+
+// Whether it is one: a row has it, or its bytes hash to its id.
+awaitable<result<bool>> rebuilder::judge_record(std::shared_ptr<file> in, found_record record) {
+    const auto standing = co_await rows_->find(record.id);
+    if (!standing) co_return failed_bool(standing.error());
+    const bool stands = *standing && !(*standing)->quarantined;
+    if (stands && (*standing)->where == record.stored.at) co_return true;
+    const auto whole = co_await is_whole(std::move(in), record);
+    if (!whole || !*whole) {
+        if (!stands) ++report_.bad_records;
+        co_return false;
+    }
+    if (stands || is_waiting(record.id)) co_return true;
     const listed_blob blob{record.id, record.stored.size_bytes};
     report_.recovered.add(blob);
     watcher_.recovered(blob);
-    change found = put_of(record);
-    co_return co_await commit_later(std::move(found));
+    change put = put_of(record);
+    auto noted = co_await commit_later(std::move(put));
+    if (!noted) co_return failed_bool(noted.error());
+    co_return true;
 }
 
-// A sealed segment holds nothing that is newer than the backup: what has no row there was removed.
-awaitable<result<bool>> rebuilder::is_wanted(const found_record& record) {
-    const auto segment = segments_.find(record.stored.at.container);
-    if (segment == segments_.end() || segment->second) co_return false;
-    const auto is_same = [&record](const change& other) {
+bool rebuilder::is_waiting(const blob_id& id) const {
+    const auto is_same = [&id](const change& other) {
         const auto* put = std::get_if<put_blob>(&other);
-        return put != nullptr && put->id == record.id;
+        return put != nullptr && put->id == id;
     };
-    if (std::any_of(waiting_.begin(), waiting_.end(), is_same)) co_return false;
-    const auto standing = co_await rows_->find(record.id);
-    if (!standing) co_return failed_bool(standing.error());
-    co_return !*standing || (*standing)->quarantined;
-}
-
-// Whether the bytes hash to the id.
-awaitable<bool> rebuilder::is_good(const found_record& record) {
-    const fs::path path = home_.segments_path() / segment_name(record.stored.at.container);
-    auto in = co_await salvaged_.open(path, open_mode::read);
-    if (!in) co_return false;
-    const auto whole = co_await is_whole(std::move(*in), record);
-    co_return whole.has_value() && *whole;
+    return std::any_of(waiting_.begin(), waiting_.end(), is_same);
 }
 
 awaitable<result<void>> rebuilder::commit_later(change what) {

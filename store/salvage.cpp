@@ -49,8 +49,12 @@ private:
     }
 
     void note(std::uint64_t block) {
-        if (!owner_.unreadable_.emplace(path_, block).second) return;
-        log_warn("rebuild", "{} cannot be read at {}: zeros instead", path_.string(), block);
+        auto& blocks = owner_.unreadable_[path_];
+        if (blocks.empty()) {
+            log_warn("rebuild", "{} cannot be read at {}: zeros, there and where else it cannot",
+                     path_.string(), block);
+        }
+        blocks += boost::icl::interval<std::uint64_t>::right_open(block, block + block_bytes);
     }
 
     const std::filesystem::path path_;
@@ -64,7 +68,9 @@ awaitable<result<std::shared_ptr<file>>> salvage::open(std::filesystem::path pat
 }
 
 std::uint64_t salvage::unreadable_bytes() const noexcept {
-    return unreadable_.size() * block_bytes;
+    std::uint64_t sum = 0;
+    for (const auto& [path, blocks] : unreadable_) sum += boost::icl::length(blocks);
+    return sum;
 }
 
 }  // namespace cairn

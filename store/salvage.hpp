@@ -4,11 +4,11 @@
 
 #include "io/forwarding_files.hpp"
 
+#include <boost/icl/interval_set.hpp>
 #include <cstdint>
 #include <filesystem>
+#include <map>
 #include <memory>
-#include <set>
-#include <utility>
 
 namespace cairn {
 
@@ -27,8 +27,7 @@ public:
 private:
     class salvaged_file;
 
-    std::set<std::pair<std::filesystem::path, std::uint64_t>>
-        unreadable_;  // and the block's offset
+    std::map<std::filesystem::path, boost::icl::interval_set<std::uint64_t>> unreadable_;
 };
 
 }  // namespace cairn

@@ -1,6 +1,8 @@
 #include "engines/segments/replay.hpp"
 
 #include "engines/segments/scan.hpp"
+#include "engines/segments/segment_name.hpp"
+#include "runtime/log.hpp"
 
 #include <algorithm>
 #include <boost/system/errc.hpp>
@@ -35,7 +37,11 @@ awaitable<result<std::vector<put_blob>>> puts_to_replay(std::shared_ptr<file> in
         if (each.mark != (left.boot ^ left.replay_key)) continue;
         const auto whole = co_await is_whole(in, each);
         if (!whole) co_return whole.error();
-        if (!*whole) continue;
+        if (!*whole) {
+            log_warn("segments", "{}: the record at {} is not whole and is left out",
+                     segment_name(left.segment), each.stored.at.offset);
+            continue;
+        }
         auto written = co_await write_again(in, each.stored.at);
         if (!written) co_return written.error();
         puts.push_back(put_of(each));

@@ -21,7 +21,8 @@ awaitable<result<std::vector<std::uint64_t>>> list_segments(file_system& files,
                                                             std::uint64_t first = 0);
 
 // As bulk::scan(), in one segment's file. A body may hold what looks like a record of its own
-// place: it is found as well, before the record that holds it.
+// place: it is found as well, before the record that holds it, which a limit that ends between them
+// leaves out.
 awaitable<result<std::vector<found_record>>> scan_segment(std::shared_ptr<file> in,
                                                           std::uint64_t segment,
                                                           locator after,

@@ -175,6 +175,7 @@ result<void> start_anew(database& writer, std::uint64_t boot) {
         "BEGIN IMMEDIATE;"
         "UPDATE meta SET value = lower(hex(randomblob(16))) WHERE key = 'incarnation';"
         "UPDATE meta SET value = max(value, {}) WHERE key = 'boot';"
+        "UPDATE segments SET replay_key = 0 WHERE replay_key <> 0;"
         "COMMIT;",
         boot);
     return writer.execute(sql.c_str());

@@ -23,8 +23,8 @@ result<void> mark_copy(database& copy, std::int64_t taken_at_us);
 // When the copy was taken, in microseconds since 1970; nothing for a catalog that is no copy.
 result<std::optional<std::int64_t>> copy_taken_at(database& any);
 result<void> unmark_copy(database& copy);
-// Makes a catalog the beginning of another one, with an
-// incarnation of its own and a boot of `boot` at least.
+// Makes a catalog the beginning of another one: with an incarnation of its own, a boot of `boot` at
+// least, and no segment to replay, since what they hold is yet to be judged.
 result<void> start_anew(database& writer, std::uint64_t boot);
 
 // What SQLite finds wrong with the file, in its words; empty when it is sound. Reads all of it.

@@ -1,12 +1,16 @@
 // What a folder's store comes back to when its catalog is damaged, lost or old.
 #include "store/rebuild.hpp"
 
+#include "engines/checksums.hpp"
+#include "engines/segments/record.hpp"
+#include "engines/segments/segment_name.hpp"
 #include "store/open_store.hpp"
 #include "tests/support/bodies.hpp"
 #include "tests/support/forwarding_files.hpp"
 #include "tests/support/results.hpp"
 #include "tests/support/temp_dir.hpp"
 
+#include <cstring>
 #include <doctest/doctest.h>
 #include <fstream>
 
@@ -59,6 +63,15 @@ public:
         std::fstream file(data / "catalog.db", std::ios::in | std::ios::out | std::ios::binary);
         file.seekp(0);
         file << std::string(64 << 10, '\xaa');
+    }
+    // The one that holds records.
+    std::uint64_t only_segment() {
+        std::vector<std::uint64_t> found;
+        for (const auto& each : fs::directory_iterator(data / "segments")) {
+            if (each.file_size() > 0) found.push_back(*segment_of(each.path().filename().string()));
+        }
+        REQUIRE(found.size() == 1);
+        return found.front();
     }
     template <class T>
     T run(awaitable<T> work) {
@@ -132,6 +145,19 @@ private:
     const std::unique_ptr<file_system> real_;
     const std::uint64_t offset_;
 };
+
+// A whole record of one block, as it would lie in that place of that segment.
+void write_record(buffer& to, std::uint64_t segment, std::uint64_t offset) {
+    const buffer body = random_body(3000, 1000 + offset);
+    const checksums sums = checksums::of(body.view());
+    segment_record::footer about;
+    about.id = blob_id::of(body.view());
+    about.stored = {{segment, offset, 4096}, body.size(), sums.digest()};
+    const buffer tail = segment_record::encode_tail(about, sums);
+    REQUIRE(body.size() + tail.size() == 4096);
+    std::memcpy(to.mutable_data() + offset, body.data(), body.size());
+    std::memcpy(to.mutable_data() + offset + body.size(), tail.data(), tail.size());
+}
 
 }  // namespace
 
@@ -355,6 +381,52 @@ TEST_CASE("rebuild: a block that the disk cannot read costs the blob that lies t
     CHECK_FALSE(test.has(**opened, test.large));
     CHECK(test.has(**opened, test.late_large));
     test.run((*opened)->close());
+}
+
+TEST_CASE("rebuild: where the last record cannot be read, the store opens all the same") {
+    fixture test;
+    test.with_store([&](store& blobs) {
+        test.put(blobs, test.large);
+        REQUIRE(test.run(blobs.back_up()).has_value());  // it knows the segment as open
+        test.put(blobs, test.late_large);
+    });
+    fs::remove(test.data / "catalog.db");
+    const std::uint64_t in_late_large = segment_record::length_bytes(test.large.size()) + 8192;
+    const auto on_bad_disk = [&](std::unique_ptr<file_system> real) {
+        return std::make_unique<bad_block>(std::move(real), in_late_large);
+    };
+    rebuild_options options;
+    options.data = test.data;
+    options.wrap_files = on_bad_disk;
+    rebuild_watcher nobody;
+    const auto report = test.run(cairn::rebuild(test.threads, options, nobody));
+    REQUIRE(report.has_value());
+    CHECK(report->kept.blobs == 1);
+    CHECK(report->bad_records == 1);
+    store_options again;
+    again.data = test.data;
+    again.wrap_files = on_bad_disk;
+    const auto opened = test.run(open_store(test.threads, again));
+    REQUIRE(opened.has_value());
+    CHECK(test.has(**opened, test.large));
+    CHECK_FALSE(test.has(**opened, test.late_large));
+    test.run((*opened)->close());
+}
+
+TEST_CASE("rebuild: what looks like records in the body of a blob is that blob's, and no blob") {
+    fixture twin;
+    twin.with_store([&](store& blobs) { twin.put(blobs, twin.larger); });
+    const std::uint64_t own_segment = twin.only_segment();
+    fixture test;
+    buffer body = random_body(5 << 20, 6);
+    for (std::uint64_t i = 0; i < 300; ++i) write_record(body, own_segment, i * 4096);
+    test.with_store([&](store& blobs) { test.put(blobs, body); });
+    CHECK(test.only_segment() == own_segment);
+    fs::remove(test.data / "catalog.db");
+    const auto report = test.rebuild();
+    REQUIRE(report.has_value());
+    CHECK(report->recovered.blobs == 1);
+    test.with_store([&](store& blobs) { CHECK(test.has(blobs, body)); });
 }
 
 TEST_CASE("rebuild: a folder that a process has open is left alone") {
