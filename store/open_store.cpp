@@ -52,6 +52,7 @@ const char* way_out_of(const error_code& ec) {
         return "; this folder had a catalog: put it back, with its -wal file, or let `cairn "
                "rebuild` make a new one from backup and segments";
     }
+    if (sqlite::is_busy(ec)) return "; another program reads it: end that one first";
     if (sqlite::is_damage(ec)) return "; `cairn rebuild` makes a new one from backup and segments";
     return "";
 }

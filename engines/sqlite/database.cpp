@@ -78,6 +78,10 @@ bool is_damage(const error_code& ec) noexcept {
     return primary == SQLITE_CORRUPT || primary == SQLITE_NOTADB;
 }
 
+bool is_busy(const error_code& ec) noexcept {
+    return ec.category() == category() && (ec.value() & 0xff) == SQLITE_BUSY;
+}
+
 void statement::finalize::operator()(sqlite3_stmt* handle) const noexcept {
     sqlite3_finalize(handle);
 }

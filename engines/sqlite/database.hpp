@@ -28,6 +28,9 @@ bool is_failed_sync(const error_code& ec) noexcept;
 // The file is damaged, or no database at all.
 bool is_damage(const error_code& ec) noexcept;
 
+// Another process stands in the way.
+bool is_busy(const error_code& ec) noexcept;
+
 // A prepared statement. Parameters are numbered from 1, columns from 0; bound bytes must stay until
 // reset(). A value that is too large is reported by the next step(). Its connection outlives it.
 class statement {
@@ -83,6 +86,8 @@ enum class checkpoint_kind { passive, restart, truncate };
 struct checkpoint_progress {
     int wal_pages = 0;  // -1 when another connection was in the way
     int copied_pages = 0;
+
+    bool is_complete() const noexcept { return wal_pages >= 0 && copied_pages >= wal_pages; }
 };
 
 class database {
@@ -95,7 +100,7 @@ public:
     result<checkpoint_progress> checkpoint(checkpoint_kind kind);
 
     // From the next transaction on; at first a writer's commits are synced. One that is not stays
-    // in order, and becomes durable with the next that is, or with a checkpoint.
+    // in order, and becomes durable with the next that is and changes anything, or a checkpoint.
     result<void> sync_commits(bool wanted);
 
     // Rows changed by the last INSERT, UPDATE or DELETE.

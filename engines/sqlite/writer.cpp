@@ -71,7 +71,9 @@ result<void> writer::start(std::uint64_t boot_known) {
     const auto last = last_boot(connection_);
     if (!last) return last.error();
     if (*last < boot_known) return errc::restored_copy;
-    if (auto ok = checkpoint(checkpoint_kind::truncate); !ok) return ok.error();
+    const auto durable = checkpoint(checkpoint_kind::truncate);
+    if (!durable) return durable.error();
+    if (!*durable) return error_from(SQLITE_BUSY);
     auto boot = raise_boot(connection_);
     if (!boot) return boot.error();
     boot_ = *boot;
@@ -223,14 +225,14 @@ void writer::checkpoint_if_due() {
     if (!done && done.error() != errc::no_space) stop_for(done.error(), "sqlite checkpoint");
 }
 
-result<void> writer::checkpoint(checkpoint_kind kind) {
+result<bool> writer::checkpoint(checkpoint_kind kind) {
     const auto progress = connection_.checkpoint(kind);
-    if (!progress) return progress.error();
-    const bool complete = progress->copied_pages >= progress->wal_pages;
+    if (!progress) return failed_bool(progress.error());
+    const bool complete = progress->is_complete();
     // A complete log starts anew at the next commit, unless a reader stands in it: then it goes on.
     // Tried again soon: the longer the log, the longer everybody waits for its copying.
     checkpoint_at_pages_ = complete ? passive_pages : connection_.wal_pages() + retry_pages;
-    return {};
+    return complete;
 }
 
 outcome writer::stop_for(const error_code& why, const char* where) {

@@ -30,8 +30,9 @@ class writer {
 public:
     // Opens or creates the catalog, completes a checkpoint, so that what is visible is durable also
     // after an unclean stop (SAFETY.md R1.3), and raises the boot. Blocks. `readers` and `stop`
-    // outlive it. The errors of prepare_schema() and of SQLite; errc::restored_copy, with the boot
-    // not raised, when it is below `boot_known`.
+    // outlive it. The errors of prepare_schema() and of SQLite: SQLITE_BUSY, with the boot not
+    // raised, when another process reads the log, so that the checkpoint cannot be completed;
+    // errc::restored_copy, with the boot not raised, when it is below `boot_known`.
     static result<std::unique_ptr<writer>> open(const std::filesystem::path& path,
                                                 gate& readers,
                                                 fail_stop& stop,
@@ -65,7 +66,9 @@ private:
     outcome undo(std::span<queue::entry> batch, const error_code& why);
     outcome after_failed_commit(std::span<queue::entry> batch, const error_code& why);
     void checkpoint_if_due();
-    result<void> checkpoint(checkpoint_kind kind);
+    // Whether all of the log is in the database file now: not when another connection stood in its
+    // way.
+    result<bool> checkpoint(checkpoint_kind kind);
     awaitable<void> last_checkpoint();
     awaitable<result<void>> begin_copy(const std::filesystem::path& to);
     awaitable<result<bool>> continue_copy();

@@ -210,6 +210,17 @@ TEST_CASE("sqlite: once a reader is out of its way, the log begins anew within a
     CHECK(engine.wal_bytes() < checkpoint_at + 2 * few);
 }
 
+TEST_CASE("sqlite: a reader in a long log is waited for once in a few MiB, not at each commit") {
+    constexpr std::uintmax_t restart_at = 40 << 20;
+    fixture engine;
+    std::uint64_t seed = 0;
+    const reader_from_outside reader(engine.folder / "catalog.db");
+    while (engine.wal_bytes() < restart_at + (4 << 20)) put_a_hundred(engine, seed);
+    const auto began = std::chrono::steady_clock::now();
+    for (int i = 0; i < 10; ++i) engine.commit(inline_put(++seed)).value();
+    CHECK(std::chrono::steady_clock::now() - began < std::chrono::seconds(10));  // a wait: 2 s
+}
+
 TEST_CASE("sqlite: a full disk fails the puts that need it, nothing else, and is no stop (R6.2)") {
     test::faulty_vfs disk;
     fixture engine;
@@ -270,6 +281,25 @@ TEST_CASE("sqlite: what a killed process left in the log alone is durable once i
     // The worst that may happen to a log: it is gone.
     reopen_on(after_power_cut, next, {"catalog.db"});
     CHECK(after_power_cut.has(1));
+}
+
+TEST_CASE("sqlite: a log that another program reads, and that cannot be copied, is no start (R1.3)") {
+    fixture killed, next;
+    killed.commit(inline_put(1)).value();
+    next.close();
+    for (const char* name : {"catalog.db", "catalog.db-wal"}) {
+        std::filesystem::copy_file(killed.folder / name, next.folder / name,
+                                   std::filesystem::copy_options::overwrite_existing);
+    }
+    const auto path = next.folder / "catalog.db";
+    {
+        const reader_from_outside reader(path);
+        const auto opened = next.run(sqlite_catalog::open(next.threads, path, *next.stop));
+        REQUIRE_FALSE(opened.has_value());
+        CHECK(sqlite::is_busy(opened.error()));
+    }
+    next.open();
+    CHECK(next.has(1));
 }
 
 TEST_CASE("sqlite: an index entry that rots never leads to another blob's row (R5)") {
