@@ -179,10 +179,13 @@ public:
 
     // Writes all rows, as of one moment within the call, to a file that is not there yet and that
     // only a rebuild opens (store/rebuild.hpp), while changes go on; not synced. One at a time.
+    // errc::no_space, and no file, when it would be larger than size_bytes_max now;
     // errc::unsupported where the engine has backups of its own. Cancelled: throws, and leaves a
     // file that is not complete, as errors do.
-    virtual awaitable<result<void>> copy_to(std::filesystem::path to) {
+    virtual awaitable<result<void>> copy_to(std::filesystem::path to,
+                                            std::uint64_t size_bytes_max) {
         static_cast<void>(to);
+        static_cast<void>(size_bytes_max);
         co_return error_code(errc::unsupported);
     }
 

@@ -99,12 +99,14 @@ awaitable<result<backup>> backups::make_alone() {
     const std::filesystem::path folder = folder_of(data_);
     const std::filesystem::path fresh = folder / unfinished_name;
     const std::string name = name_now();
-    auto ready = co_await expect_room();
-    if (ready) ready = co_await files_.make_directory(folder);
+    auto ready = co_await files_.make_directory(folder);
     if (ready) ready = co_await files_.sync_directory(data_);
     if (ready) ready = co_await files_.remove(fresh);
     if (!ready) co_return ready.error();
-    auto copied = co_await rows_.copy_to(fresh);
+    const auto space = co_await files_.space(data_);
+    if (!space) co_return space.error();
+    const std::uint64_t size_bytes_max = space->free_bytes / 3;  // it must not be what fills the disk
+    auto copied = co_await rows_.copy_to(fresh, size_bytes_max);
     if (!copied) co_return copied.error();
     auto in = co_await files_.open(fresh, open_mode::read_write);
     if (!in) co_return in.error();
@@ -120,18 +122,6 @@ awaitable<result<backup>> backups::make_alone() {
                  cleaned.error().message());
     }
     co_return backup{name, *size_bytes};
-}
-
-// A backup must not be what fills the disk.
-awaitable<result<void>> backups::expect_room() {
-    auto in = co_await files_.open(data_ / "catalog.db", open_mode::read);
-    if (!in) co_return in.error();
-    const auto size_bytes = co_await (*in)->size();
-    if (!size_bytes) co_return size_bytes.error();
-    const auto space = co_await files_.space(data_);
-    if (!space) co_return space.error();
-    if (space->free_bytes / 3 < *size_bytes) co_return errc::no_space;
-    co_return result<void>();
 }
 
 awaitable<result<void>> backups::remove_old() {

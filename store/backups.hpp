@@ -40,7 +40,6 @@ public:
 
 private:
     awaitable<result<backup>> make_alone();
-    awaitable<result<void>> expect_room();
     awaitable<result<void>> remove_old();
     awaitable<void> start_here(std::chrono::milliseconds every);
     awaitable<void> run(std::chrono::milliseconds every);

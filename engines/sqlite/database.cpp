@@ -210,6 +210,14 @@ result<void> database::sync_commits(bool wanted) {
     return set;
 }
 
+result<std::uint64_t> database::size_bytes() {
+    auto query = prepare("SELECT page_count * page_size FROM pragma_page_count, pragma_page_size");
+    if (!query) return query.error();
+    auto found = query->step();
+    if (!found) return found.error();
+    return static_cast<std::uint64_t>(query->integer(0));
+}
+
 std::int64_t database::changes() const noexcept { return sqlite3_changes64(handle_.get()); }
 
 bool database::in_transaction() const noexcept {

@@ -103,6 +103,9 @@ public:
     // in order, and becomes durable with the next that is and changes anything, or a checkpoint.
     result<void> sync_commits(bool wanted);
 
+    // Of the whole database, with what the log has of it.
+    result<std::uint64_t> size_bytes();
+
     // Rows changed by the last INSERT, UPDATE or DELETE.
     std::int64_t changes() const noexcept;
     bool in_transaction() const noexcept;

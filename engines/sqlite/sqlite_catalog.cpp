@@ -89,11 +89,12 @@ awaitable<result<catalog_counts>> sqlite_catalog::count() {
     co_return co_await ask<catalog_counts>(*readers_.back(), call);
 }
 
-awaitable<result<void>> sqlite_catalog::copy_to(std::filesystem::path to) {
+awaitable<result<void>> sqlite_catalog::copy_to(std::filesystem::path to,
+                                               std::uint64_t size_bytes_max) {
     const auto now = std::chrono::system_clock::now().time_since_epoch();
     const std::int64_t taken_at_us =
         std::chrono::duration_cast<std::chrono::microseconds>(now).count();
-    auto copied = co_await writer_->copy_to(to);
+    auto copied = co_await writer_->copy_to(to, size_bytes_max);
     if (!copied) co_return copied.error();
     auto finish = [&to, taken_at_us] { return sqlite::finish_copy(to, taken_at_us); };
     co_return co_await threads_.pool().run(std::move(finish));

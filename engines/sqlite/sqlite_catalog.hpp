@@ -46,7 +46,8 @@ public:
                                                          std::size_t limit,
                                                          bool only_unsealed) override;
     awaitable<result<catalog_counts>> count() override;
-    awaitable<result<void>> copy_to(std::filesystem::path to) override;
+    awaitable<result<void>> copy_to(std::filesystem::path to,
+                                    std::uint64_t size_bytes_max) override;
     awaitable<void> close() override;
 
 private:

@@ -6,6 +6,7 @@
 #include "runtime/run_on.hpp"
 
 #include <algorithm>
+#include <boost/asio/post.hpp>
 #include <cerrno>
 #include <chrono>
 #include <sqlite3.h>
@@ -86,11 +87,22 @@ result<void> writer::start(std::uint64_t boot_known) {
     return {};
 }
 
+awaitable<result<void>> writer::copy_to(std::filesystem::path to, std::uint64_t size_bytes_max) {
+    try {
+        co_return co_await copy_pieces(to, size_bytes_max);
+    } catch (...) {
+        // Given up: as long as it stands, each commit is written to it as well.
+        asio::post(thread_.get_executor(), [this] { copy_.reset(); });
+        throw;
+    }
+}
+
 // The caller waits between the pieces, so that the writer's thread gives the copy a fifth of its
 // time and changes wait for one piece at most.
-awaitable<result<void>> writer::copy_to(std::filesystem::path to) {
+awaitable<result<void>> writer::copy_pieces(const std::filesystem::path& to,
+                                            std::uint64_t size_bytes_max) {
     using clock = std::chrono::steady_clock;
-    auto begun = co_await run_on(thread_.get_executor(), begin_copy(to));
+    auto begun = co_await run_on(thread_.get_executor(), begin_copy(to, size_bytes_max));
     while (begun) {
         const auto began_at = clock::now();
         auto more = co_await run_on(thread_.get_executor(), continue_copy());
@@ -101,9 +113,12 @@ awaitable<result<void>> writer::copy_to(std::filesystem::path to) {
     co_return begun;
 }
 
-awaitable<result<void>> writer::begin_copy(const std::filesystem::path& to) {
+awaitable<result<void>> writer::begin_copy(const std::filesystem::path& to,
+                                          std::uint64_t size_bytes_max) {
     if (auto running = stop_.check(); !running) co_return running.error();
-    copy_.reset();  // one that was given up
+    const auto size_bytes = connection_.size_bytes();
+    if (!size_bytes) co_return size_bytes.error();
+    if (*size_bytes > size_bytes_max) co_return error_code(errc::no_space);
     auto begun = page_copy::begin(connection_, to);
     if (!begun) co_return begun.error();
     copy_.emplace(std::move(*begun));

@@ -18,6 +18,7 @@
 #include "runtime/group_commit.hpp"
 #include "runtime/runtime.hpp"
 
+#include <cstdint>
 #include <filesystem>
 #include <memory>
 #include <optional>
@@ -46,8 +47,8 @@ public:
 
     group_commit_counts counts() const noexcept { return queue_.counts(); }
 
-    // As catalog::copy_to(). Cancelled: throws, and the copy stays where it is.
-    awaitable<result<void>> copy_to(std::filesystem::path to);
+    // As catalog::copy_to().
+    awaitable<result<void>> copy_to(std::filesystem::path to, std::uint64_t size_bytes_max);
 
     // Drains, then copies the whole log into the database file.
     awaitable<void> close();
@@ -70,8 +71,11 @@ private:
     // way.
     result<bool> checkpoint(checkpoint_kind kind);
     awaitable<void> last_checkpoint();
-    awaitable<result<void>> begin_copy(const std::filesystem::path& to);
+    awaitable<result<void>> begin_copy(const std::filesystem::path& to,
+                                       std::uint64_t size_bytes_max);
     awaitable<result<bool>> continue_copy();
+    awaitable<result<void>> copy_pieces(const std::filesystem::path& to,
+                                        std::uint64_t size_bytes_max);
     outcome stop_for(const error_code& why, const char* where);
 
     reserve reserve_;

@@ -11,6 +11,9 @@
 
 #include <algorithm>
 #include <doctest/doctest.h>
+#include <fcntl.h>
+#include <sys/wait.h>
+#include <unistd.h>
 
 namespace cairn {
 namespace {
@@ -74,7 +77,33 @@ private:
     const std::uint64_t free_;
 };
 
+// Whether another process sees SQLite's shared lock of this one: without it a shell that reads the
+// catalog takes itself for the last one and unlinks the log under the writer.
+bool is_locked_by_us(const fs::path& catalog) {
+    const pid_t child = ::fork();
+    if (child == 0) {
+        struct flock shared {};
+        shared.l_type = F_WRLCK;
+        shared.l_start = 0x40000002;
+        shared.l_len = 510;
+        const int file = ::open(catalog.c_str(), O_RDWR | O_CLOEXEC);
+        const bool asked = file >= 0 && ::fcntl(file, F_GETLK, &shared) == 0;
+        ::_exit(asked && shared.l_type != F_UNLCK && shared.l_pid == ::getppid() ? 0 : 1);
+    }
+    int ended = 1;
+    REQUIRE(::waitpid(child, &ended, 0) == child);
+    return ended == 0;
+}
+
 }  // namespace
+
+TEST_CASE("backup: the catalog stays locked against other programs") {
+    fixture test;
+    test.put(1);
+    CHECK(is_locked_by_us(test.data / "catalog.db"));
+    REQUIRE(test.run(test.blobs->back_up()).has_value());
+    CHECK(is_locked_by_us(test.data / "catalog.db"));
+}
 
 TEST_CASE("backup: a file of its own that is complete, sound, and opened by a rebuild only") {
     fixture test;
