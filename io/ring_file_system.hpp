@@ -1,4 +1,4 @@
-// Files through io_uring, one ring on each loop thread of the runtime.
+// Files through io_uring, one ring on each loop thread of the runtime and one on the engines'.
 //
 // An operation that is awaited on a loop thread runs on that thread's ring. Awaited elsewhere (an
 // embedder's executor, the pool, a thread of its own) it is posted to the ring of the engines'

@@ -4,6 +4,7 @@
 //     DIR/folder        {"format":1,"catalog":"<incarnation>","boot":7}
 //     DIR/catalog.db    with its -wal, -shm and -reserve: never touch them by hand
 //     DIR/segments/     blobs over 4 KiB
+//     DIR/backups/      copies of the catalog (store/backups.hpp)
 #pragma once
 
 #include "io/file.hpp"
