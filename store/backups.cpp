@@ -105,7 +105,8 @@ awaitable<result<backup>> backups::make_alone() {
     if (!ready) co_return ready.error();
     const auto space = co_await files_.space(data_);
     if (!space) co_return space.error();
-    const std::uint64_t size_bytes_max = space->free_bytes / 3;  // it must not be what fills the disk
+    // It must not be what fills the disk.
+    const std::uint64_t size_bytes_max = space->free_bytes / 3;
     auto copied = co_await rows_.copy_to(fresh, size_bytes_max);
     if (!copied) co_return copied.error();
     auto in = co_await files_.open(fresh, open_mode::read_write);

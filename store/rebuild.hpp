@@ -8,8 +8,8 @@
 // removed: blobs removed after the backup, and without a backup any whose segment is still there.
 //
 // Where the disk cannot read a segment, what lies there is lost and the rest is not; the records
-// around it are found all the same. It believes that what it reads is on the disk: after a sync that
-// failed, restart the machine first, for the page cache may hold more.
+// around it are found all the same. It believes that what it reads is on the disk: after a sync
+// that failed, restart the machine first, for the page cache may hold more.
 //
 // The new catalog is built beside the old one and takes its place at the end; the old one is kept
 // in DIR/before-rebuild-<time>. Ended in the middle, a rebuild is simply run again.

@@ -283,7 +283,7 @@ TEST_CASE("sqlite: what a killed process left in the log alone is durable once i
     CHECK(after_power_cut.has(1));
 }
 
-TEST_CASE("sqlite: a log that another program reads, and that cannot be copied, is no start (R1.3)") {
+TEST_CASE("sqlite: no start on a log that another program keeps from being copied (R1.3)") {
     fixture killed, next;
     killed.commit(inline_put(1)).value();
     next.close();
