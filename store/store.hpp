@@ -64,7 +64,7 @@ struct store_status {
     std::uint64_t reclaim_count = 0;  // locators whose bytes wait to be given back
     std::uint64_t quarantined_count = 0;
     std::vector<status_detail> details;  // what the catalog's engine tells besides
-    std::string stopped;  // why the store answers nobody; empty while it runs
+    std::string stopped;                 // why the store answers nobody; empty while it runs
 };
 
 struct backup {

@@ -53,9 +53,8 @@ awaitable<result<buffer>> chunk_source::next() {
         auto taken = co_await take_oldest();
         if (!taken) co_return taken.error();
     }
-    const std::uint64_t end =
-        std::min({range_.offset + range_.size_bytes, here_at_ + here_.size(),
-                  rounded_up(given_to_, window_bytes)});
+    const std::uint64_t end = std::min({range_.offset + range_.size_bytes, here_at_ + here_.size(),
+                                        rounded_up(given_to_, window_bytes)});
     const buffer window = here_.slice(given_to_ - here_at_, end - given_to_);
     given_to_ = end;
     co_return window;

@@ -55,7 +55,7 @@ private:
     std::uint64_t given_to_;  // offset of the next byte that next() gives
     std::size_t ahead_ = 1;
     std::deque<fetch> on_way_;
-    buffer here_;             // fetched and checked
+    buffer here_;  // fetched and checked
     std::uint64_t here_at_ = 0;
     semaphore::permit here_held_;
 };

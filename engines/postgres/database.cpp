@@ -58,9 +58,7 @@ awaitable<result<void>> database::start(runtime& threads) {
     co_return result<void>();
 }
 
-awaitable<std::unique_ptr<link>> database::connect(runtime& threads,
-                                                   executor home,
-                                                   greeter greet) {
+awaitable<std::unique_ptr<link>> database::connect(runtime& threads, executor home, greeter greet) {
     const link_options options;
     co_return co_await link::open(home, threads.pool(), server_, options, std::move(greet));
 }

@@ -13,16 +13,14 @@ namespace {
 // program's by accident.
 constexpr statement lock_schema{nullptr, "SELECT pg_advisory_xact_lock(7165637814)"};
 constexpr statement has_schema{nullptr, "SELECT to_regclass('cairn.meta') IS NOT NULL"};
-constexpr statement make_meta{
-    nullptr, "INSERT INTO cairn.meta(format, durability) VALUES (1, $1::text)"};
-constexpr statement check_format{nullptr,
-                                 "SELECT 1 / (format = $1::bigint)::int FROM cairn.meta"};
+constexpr statement make_meta{nullptr,
+                              "INSERT INTO cairn.meta(format, durability) VALUES (1, $1::text)"};
+constexpr statement check_format{nullptr, "SELECT 1 / (format = $1::bigint)::int FROM cairn.meta"};
 constexpr statement set_format{nullptr, "UPDATE cairn.meta SET format = $1::bigint"};
 constexpr statement read_meta{nullptr, "SELECT format, durability FROM cairn.meta"};
-constexpr statement raise_boot{
-    nullptr,
-    "UPDATE cairn.meta SET boot = boot + 1 RETURNING boot, incarnation,"
-    " set_config('synchronous_commit', 'on', true)"};
+constexpr statement raise_boot{nullptr,
+                               "UPDATE cairn.meta SET boot = boot + 1 RETURNING boot, incarnation,"
+                               " set_config('synchronous_commit', 'on', true)"};
 constexpr statement fold_lanes{nullptr, "SELECT cairn.fold_lanes()"};
 
 // Another process does the same at this moment and has won.

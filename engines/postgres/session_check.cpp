@@ -16,10 +16,9 @@ constexpr statement set_session{
     " set_config('idle_in_transaction_session_timeout', '30s', false),"
     " set_config('default_transaction_isolation', 'read committed', false),"
     " set_config('application_name', 'cairn', false)"};
-constexpr statement use_lz4{
-    nullptr,
-    "SELECT set_config(name, 'lz4', false) FROM pg_settings"
-    " WHERE name = 'default_toast_compression' AND 'lz4' = ANY (enumvals)"};
+constexpr statement use_lz4{nullptr,
+                            "SELECT set_config(name, 'lz4', false) FROM pg_settings"
+                            " WHERE name = 'default_toast_compression' AND 'lz4' = ANY (enumvals)"};
 constexpr statement read_settings{
     nullptr,
     "SELECT current_setting('server_version_num')::bigint, current_setting('fsync')::boolean,"

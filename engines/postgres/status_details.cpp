@@ -40,8 +40,7 @@ std::string query_text() {
 }
 
 std::string per_batch(const group_commit_counts& counts) {
-    const double each =
-        counts.batches == 0 ? 0 : double(counts.entries) / double(counts.batches);
+    const double each = counts.batches == 0 ? 0 : double(counts.entries) / double(counts.batches);
     return fmt::format("{:.1f} in each of {}", each, counts.batches);
 }
 

@@ -90,7 +90,7 @@ awaitable<result<catalog_counts>> sqlite_catalog::count() {
 }
 
 awaitable<result<void>> sqlite_catalog::copy_to(std::filesystem::path to,
-                                               std::uint64_t size_bytes_max) {
+                                                std::uint64_t size_bytes_max) {
     const auto now = std::chrono::system_clock::now().time_since_epoch();
     const std::int64_t taken_at_us =
         std::chrono::duration_cast<std::chrono::microseconds>(now).count();

@@ -114,7 +114,7 @@ awaitable<result<void>> writer::copy_pieces(const std::filesystem::path& to,
 }
 
 awaitable<result<void>> writer::begin_copy(const std::filesystem::path& to,
-                                          std::uint64_t size_bytes_max) {
+                                           std::uint64_t size_bytes_max) {
     if (auto running = stop_.check(); !running) co_return running.error();
     const auto size_bytes = connection_.size_bytes();
     if (!size_bytes) co_return size_bytes.error();

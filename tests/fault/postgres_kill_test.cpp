@@ -24,8 +24,7 @@ constexpr std::size_t members = 4;
 
 // What died with its process may be swept now, and not in a minute.
 void let_the_dead_go(const postgres_server& server, const std::string& database) {
-    server.sql("UPDATE cairn.reclaim SET not_before = least(not_before, cairn.now_us())",
-               database);
+    server.sql("UPDATE cairn.reclaim SET not_before = least(not_before, cairn.now_us())", database);
 }
 
 bool is_all_swept(const postgres_server& server, const std::string& database) {
@@ -88,8 +87,8 @@ TEST_CASE("postgres, four servers on one database, one killed now and then: all 
         workload_options options;
         options.connections = 4;
         for (std::size_t i = 0; i < members; ++i) {
-            loads.push_back(std::make_unique<workload>(promises[i], servers[i]->port(), random(),
-                                                       options));
+            loads.push_back(
+                std::make_unique<workload>(promises[i], servers[i]->port(), random(), options));
         }
         std::this_thread::sleep_for(50ms + std::chrono::milliseconds(random() % 350));
         const std::size_t victim = random() % members;

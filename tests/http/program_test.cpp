@@ -60,8 +60,7 @@ TEST_CASE(
         CHECK(std::count(list.output.begin(), list.output.end(), '\n') == 3);
         CHECK(run(with({"ls", "--limit", "1", "--after", std::string(64, '0')})).output ==
               list.output.substr(0, list.output.find('\n') + 1));
-        CHECK(run(with({"status"})).output.find("blobs        3 (") !=
-              std::string::npos);
+        CHECK(run(with({"status"})).output.find("blobs        3 (") != std::string::npos);
 
         CHECK(run(with({"rm", id_of(small)})).status == 0);
         CHECK(run(with({"get", id_of(small)})).status == 1);

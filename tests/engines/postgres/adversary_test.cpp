@@ -22,8 +22,7 @@ using namespace std::chrono_literals;
 awaitable<result<void>> write_all(upload& to, buffer body) {
     auto added = co_await to.add(body.view());
     if (!added) co_return added.error();
-    const trailer end{blob_id::of(body.view()), body.size(),
-                      checksums::of(body.view()).digest()};
+    const trailer end{blob_id::of(body.view()), body.size(), checksums::of(body.view()).digest()};
     co_return co_await to.finish(end);
 }
 
@@ -69,8 +68,9 @@ TEST_CASE("postgres uploads: one goes on although its first transaction was lost
         REQUIRE(in_the_way.run("LOCK TABLE cairn.reclaim IN SHARE MODE").has_value());
         const byte_view first = body.view().first(chunk_bytes + 1);
         REQUIRE(on.threads.run(to.add(first)).has_value());
-        const std::string waits = "FROM pg_stat_activity WHERE wait_event_type = 'Lock'"
-                                  " AND datname = current_database()";
+        const std::string waits =
+            "FROM pg_stat_activity WHERE wait_event_type = 'Lock'"
+            " AND datname = current_database()";
         REQUIRE(comes_true([&] { return on.sql("SELECT count(*) " + waits) == "1"; }));
         on.sql("SELECT pg_terminate_backend(pid) " + waits);
         REQUIRE(comes_true([&] {
@@ -102,8 +102,9 @@ TEST_CASE("postgres: a boot that a failover forgot is not given to another while
     member owner(on.threads, on.url());
     on.sql("UPDATE cairn.meta SET boot = 0");
     on.sql("DELETE FROM cairn.totals WHERE boot <> 0");
-    on.sql("SELECT pg_terminate_backend(pid) FROM pg_stat_activity"
-           " WHERE datname = current_database() AND pid <> pg_backend_pid()");
+    on.sql(
+        "SELECT pg_terminate_backend(pid) FROM pg_stat_activity"
+        " WHERE datname = current_database() AND pid <> pg_backend_pid()");
     REQUIRE(owner.commit(small_put(1)).has_value());
     const member other(on.threads, on.url());
     CHECK(other.in->boot() == owner.in->boot() + 1);
@@ -160,9 +161,10 @@ TEST_CASE("postgres batches: the parts of one that falls apart are the same oper
     member owner(on.threads, on.url());
     // As if the whole batch had been committed once, and its answer lost.
     for (int entry = 0; entry < 3; ++entry) {
-        on.sql(fmt::format("INSERT INTO cairn.operations VALUES (int8send({}) || int8send(0) ||"
-                           " int8send(1) || int8send({}), 1, cairn.now_us())",
-                           owner.in->boot(), entry));
+        on.sql(
+            fmt::format("INSERT INTO cairn.operations VALUES (int8send({}) || int8send(0) ||"
+                        " int8send(1) || int8send({}), 1, cairn.now_us())",
+                        owner.in->boot(), entry));
     }
     const std::vector<change> all = {lost_put(owner.in->boot()), remove_blob{small_put(1).id},
                                      remove_blob{small_put(2).id}};
@@ -222,13 +224,15 @@ TEST_CASE("postgres look-ups: a value that the server cannot read spoils nobody 
         ids.push_back(small_put(seed).id);
     }
     // As if its page were damaged.
-    on.sql("CREATE FUNCTION cairn.unreadable() RETURNS bytea LANGUAGE plpgsql VOLATILE AS $$"
-           " BEGIN RAISE EXCEPTION 'damaged' USING ERRCODE = 'XX001'; END $$");
+    on.sql(
+        "CREATE FUNCTION cairn.unreadable() RETURNS bytea LANGUAGE plpgsql VOLATILE AS $$"
+        " BEGIN RAISE EXCEPTION 'damaged' USING ERRCODE = 'XX001'; END $$");
     on.sql("ALTER TABLE cairn.blobs RENAME TO stored");
-    on.sql(fmt::format("CREATE VIEW cairn.blobs AS SELECT id, seq, size, created_at, checksums,"
-                       " container, start, length, CASE WHEN id = '\\x{}' THEN cairn.unreadable()"
-                       " ELSE value END AS value FROM cairn.stored",
-                       ids[5].hex()));
+    on.sql(
+        fmt::format("CREATE VIEW cairn.blobs AS SELECT id, seq, size, created_at, checksums,"
+                    " container, start, length, CASE WHEN id = '\\x{}' THEN cairn.unreadable()"
+                    " ELSE value END AS value FROM cairn.stored",
+                    ids[5].hex()));
     std::vector<result<std::optional<row>>> found(ids.size(), error_code(errc::unanswered));
     on.threads.run(find_together(*owner.rows, ids, found));
     for (std::size_t i = 0; i < ids.size(); ++i) {

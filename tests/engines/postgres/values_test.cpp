@@ -36,8 +36,8 @@ TEST_CASE("sql_error: an SQLSTATE goes into an error code and comes out again") 
 TEST_CASE("sql_error: decisions are made of conditions, not of numbers") {
     CHECK(sql_error("53100") == errc::no_space);
     CHECK(sql_error("53100") == failure::full);
-    for (const auto state : {"40001", "40P01", "57P01", "08006", "08P01", "25006", "53200",
-                             "53300", "57014", "CA003"})
+    for (const auto state :
+         {"40001", "40P01", "57P01", "08006", "08P01", "25006", "53200", "53300", "57014", "CA003"})
         CHECK(sql_error(state) == failure::retryable);
     for (const auto state : {"23505", "42P01", "XX000", "CA001", "0A000"})
         CHECK(sql_error(state) != failure::retryable);
